@@ -75,7 +75,8 @@ gen::Status UnhandledEvent(gen::Process& process, gen::LimitedLines& lines,
                            const gen::MessageEvent& event);
 // Logs at debug level only: a process that makes requests without looking at the answers means it.
 gen::Status UnhandledResponse(gen::Log log, gen::Ref ref, const gen::Response& response);
-// Logs as UnhandledMessage and answers kUnsupported with the same text, so that the caller does not wait for its time-out.
+// Logs as UnhandledMessage and answers kUnsupported with the same text, so that the caller does not wait for its
+// time-out.
 gen::CallResult UnhandledRequest(gen::Process& process, gen::LimitedLines& lines, gen::PID from,
                                  const gen::Message& request);
 // Logs, at the end of a process, how many lines were left out last.

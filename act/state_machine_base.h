@@ -47,8 +47,9 @@ class StateMachineBase : public ProcessApi {
   // Stays in the state and passes the request on to another process, which answers it. An error of Forward
   // goes to the caller.
   Transition Delegate(const gen::Target& to, StateEvent& event);
-  // Stays in the state with an event that is not for it: logs a warning that names both, of which the log gets some in
-  // each period (message_loop.h), and answers a request with the error kUnsupported. An unhandled answer is logged at debug level only.
+  // Stays in the state, which is not one for this event: logs a warning that names both, and answers a request with the
+  // error kUnsupported. The log gets only some of these lines in each period (message_loop.h). An unhandled answer is
+  // logged at debug level only.
   Transition Unhandled(const StateEvent& event);
 
   // Returns the name of the present state; empty before the first.

@@ -1,6 +1,6 @@
-// Limits log lines that others cause and that may be very many: about a node that is away and gets messages all the time,
-// a peer with the wrong cookie that does not give up, or messages that nobody handles. Some lines in each period are
-// written, the others counted.
+// Limits log lines that others cause and that may be very many: about a node that is away and gets messages all the
+// time, a peer with the wrong cookie that does not give up, or messages that nobody handles. Some lines in each period
+// are written, the others counted.
 #pragma once
 
 #include <chrono>

@@ -48,7 +48,8 @@ class Message {
     return std::move(*value);
   }
 
-  // Returns what the type calls itself: its kTag, or if it has none its name as written in C++; "nothing" without a value.
+  // Returns what the type calls itself: its kTag, or if it has none its name as written in C++; "nothing" without a
+  // value.
   [[nodiscard]] std::string TypeName() const;
   // Returns what the message is, for logs and errors: TypeName; for types that need no registration (integer, double,
   // bool, atom, PID, any term of Erlang) the value, shortened; for a std::string only its length.

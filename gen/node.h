@@ -98,8 +98,8 @@ class Node : public GroupMessenger {
   // (PoolOptions::worker_mailbox_size).
   virtual Result<void> SetProcessMailboxSize(const Target& to, int messages) = 0;
   // Changes several options of the node at once, and the log levels of behaviours; any process takes it by a message,
-  // too. Returns kIncorrect, and changes nothing, for a value out of range, or a behaviour without a name; the text names
-  // both.
+  // too. Returns kIncorrect, and changes nothing, for a value out of range, or a behaviour without a name; the text
+  // names both.
   virtual Result<void> Change(const NodeChange& change) = 0;
   // Reads NodeOptions::options_file again, as SIGHUP does, and applies what may change: log_level and mailbox_size as
   // above; log_levels, for all processes with these behaviours, also those whose level was set otherwise; the pools

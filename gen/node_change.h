@@ -12,19 +12,19 @@
 
 namespace ergon::gen {
 
-// What is given becomes the value of the field of NodeOptions with that name; the rest stays. `log_levels` adds to those
-// that were given before: a behaviour that is not named keeps its level. All or nothing, and the
-// log has each value that is another one with the one before, as in "log_levels.words::Counter: debug, was not given":
-// a line of level info, whatever the node's level is, unless that is off.
+// Each field that is given replaces the field of NodeOptions with the same name; the others stay. `log_levels` adds to
+// the levels that were given before: a behaviour that is not named keeps its level. Either all fields change or none;
+// the log shows each new value with the former one, as in "log_levels.words::Counter: debug, was not given": a line of
+// level info, whatever the node's level is, unless that is off.
 //
-// From code see Node::Change. By a message it is a request of high or max priority to any process of the node, which
-// the node answers between two handlers of that process; its behaviour does not see it:
+// In code see Node::Change. Others send it as a request of high or max priority to any process of the node. The node
+// answers the request between two handlers of that process, whose behaviour does not see it:
 //
 //   node.Call("words", gen::NodeChange{.log_levels = {{"words::Counter", gen::LogLevel::kDebug}}},
 //             {.priority = gen::MessagePriority::kHigh});
 //
-// Other nodes, too, if this one has registered the type with such a priority. Then each node that knows the cookie may
-// change these, and each behaviour that it names is kept:
+// Processes of other nodes may send it, too, if this node has registered the type with such a priority. Then each node
+// that knows the cookie may change these options, and this node keeps the name of each behaviour that it gets:
 //
 //   options.types.Register<gen::NodeChange>({.priority = gen::MessagePriority::kHigh});
 //
@@ -32,16 +32,17 @@ namespace ergon::gen {
 //                      {node_change, #{log_level => warning, log_levels => #{<<"words::Counter">> => debug}}}).
 //   true
 struct NodeChange {
-  using Reply = bool;  // true; what is wrong is the request's error
+  using Reply = bool;  // true; what is wrong is the request's error, and nothing has changed then
 
-  // Least level of the node's log lines, and of those of processes that have none of their own.
+  // The lowest level of the node's log lines, and of those of processes that have no level of their own.
   std::optional<LogLevel> log_level = std::nullopt;
-  // For processes that are spawned from now on: how many messages of normal priority may wait, 1..4,000,000; 0: any
+  // How many messages of normal priority may wait for a process that is spawned from now on, 1..4,000,000; 0: any
   // number.
   std::optional<int> mailbox_size = std::nullopt;
-  // By the names of behaviours, as log lines have them: least levels of the log lines of processes with these, those
-  // that run, whoever has set their levels before, and those that are spawned from now on; none: the node's, in Erlang
-  // `node`. The log tells of a name that no process has, which is no error.
+  // The lowest levels of the log lines of processes, by the names of their behaviours as log lines show them. A level
+  // is in effect for processes that run, whoever has set their levels before, and for those that are spawned from now
+  // on. Without a level they use the node's (in Erlang the atom `node`). If no process has a behaviour with that name,
+  // the log says so; that is not an error.
   std::map<std::string, std::optional<LogLevel>> log_levels = {};
 
   friend bool operator==(const NodeChange&, const NodeChange&) = default;

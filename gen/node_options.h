@@ -76,15 +76,19 @@ struct NodeOptions {
   std::chrono::nanoseconds watchdog_after = std::chrono::seconds(1);
   // Fills ProcessInfo::running_time and ::turns. Costs two looks at the clock for each turn.
   bool measure_running_time = false;
-  // Fills three histograms of GET /metrics (<ergon/node/observer.h>): ergon_call_seconds, from the sending of a
-  // process's call to its answer or error; ergon_queue_wait_seconds, from the sending of a process's message or call
-  // until its handler begins, by the receiver's behaviour; and ergon_handling_seconds, how long handlers take for a
-  // message, by behaviour. The second one counts each message once, even if it is stashed (a call through a pool
-  // again when its worker takes it back), and for a worker includes the time that it waited at the pool; it leaves out what comes from threads that are no processes, from timers, events and other nodes, what
-  // Request has sent, and messages (not calls) with a trace id. Costs two looks at the clock for each message and one
-  // for each turn, some hundred bytes a process, a lock at each spawn, and 10 KiB for each of the first 200 behaviours;
-  // all others share two histograms.
-  bool measure_latency = false;  // a call is not counted if it could not be sent
+  // Fills three histograms of GET /metrics (<ergon/node/observer.h>):
+  //   ergon_call_seconds        from the sending of a process's call to its answer or error; a call that could not be
+  //                             sent is not counted
+  //   ergon_queue_wait_seconds  from the sending of a process's message or call until its handler begins, by the
+  //                             receiver's behaviour
+  //   ergon_handling_seconds    how long handlers take for a message, by behaviour
+  // ergon_queue_wait_seconds counts each message once, even if it is stashed; but it counts a call through a pool again
+  // when the worker that has stashed it takes it back. The time that a message waited at a pool is part of its time at
+  // the worker. Not counted are messages of threads that are not processes, of timers, events and other nodes, requests
+  // made by Request, and messages (but not calls) with a trace id.
+  // Costs two looks at the clock for each message and one for each turn, some hundred bytes a process, a lock at each
+  // spawn, and 10 KiB for each of the first 200 behaviours; all other behaviours share two histograms.
+  bool measure_latency = false;
 
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kText;

@@ -76,9 +76,9 @@ struct MessageInheritance {
   std::vector<core::EnvelopePtr> messages;  // stashed, then Main lane, in order of arrival
   std::uint64_t handled = 0;                // Main-lane messages that reached it through its pool
   bool holds_current = false;               // it ended while it was handling one of those
-  // True: this is not about the end itself, which had a notice before, but a message that was on its way at that time.
+  // Whether this brings a message that was on its way when the process ended. The end itself had a notice before.
   bool late = false;
-  // True: `pid` is a worker's worker, or one further down.
+  // Whether `pid` is a worker's worker, or one further down.
   bool indirect = false;
   // How many of those handled were requests skipped because they had timed out.
   std::uint64_t expired = 0;

@@ -14,8 +14,8 @@
 namespace ergon::gen {
 
 inline constexpr int kMaxPoolSize = 10'000;
-// Of the times of a pool that sizes itself (act::PoolAutoscale). Longer ones are of no use, and many times as long is
-// still a time.
+// Bounds for the times of a pool that sizes itself (act::PoolAutoscale). Longer times are of no use, and many times
+// these bounds still fit into std::chrono::nanoseconds.
 inline constexpr std::chrono::nanoseconds kMaxAutoscaleTargetWait = std::chrono::hours(1);
 inline constexpr std::chrono::nanoseconds kMinAutoscaleShrinkAfter = std::chrono::seconds(1);
 inline constexpr std::chrono::nanoseconds kMaxAutoscaleShrinkAfter = std::chrono::days(30);

@@ -161,9 +161,9 @@ class Process : public GroupMessenger {
   // value is missing in between. A process that subscribes again to the event gets each value once and in order: of the
   // buffer only the values that it has not had; these, too, arrive behind the waiting messages if its mailbox is not
   // empty. When the event ends, a MessageDownEvent comes. Returns kProcessUnknown if there is no such event, and kTaken
-  // if this process has subscribed already. The event may be on another Ergon node; then this process is suspended until
-  // that node answers, for at most 5 s, and further errors are kTimeout, kNoConnection and kUnsupported. The types of its
-  // values must be registered (NodeOptions::types). A value that cannot go to other nodes, or does not fit its type here,
+  // if this process has subscribed already. The event may be on another Ergon node; then this process waits for that
+  // node's answer, 5 s at most, and further errors are kTimeout, kNoConnection and kUnsupported. The types of its
+  // values must be registered (NodeOptions::types). A value that cannot leave its node, or does not fit its type here,
   // ends the subscription with a reason that says so. Even after kTimeout a value may arrive; it does not come again.
   virtual Result<std::vector<MessageEvent>> MonitorEvent(const Event& event) = 0;
   // Ends a subscription. No notice of the event's end is handled afterwards; values that wait in the mailbox are.

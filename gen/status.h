@@ -55,7 +55,7 @@ class [[nodiscard]] CallResult {
       : status_(std::move(stop)) {}
   CallResult(core::EnvelopePtr response, Status status)
       : response_(std::move(response)), status_(std::move(status)) {}
-  // What MatchRequest returns when some requests have no handler is no result: does not compile.
+  // Refuses, with a sentence of the compiler, what MatchRequest returns when some requests have no handler.
   template <detail::OptionalOf<CallResult> Optional>
   CallResult(Optional&&) {  // NOLINT(google-explicit-constructor)
     static_assert(!detail::OptionalOf<Optional, CallResult>,

@@ -1,7 +1,7 @@
 // Work for a process of its own, and its result: Process::Async. For many items: gen/parallel.h.
 //
-// The result is an answer and not a message with the task's end behind it (NoticeOrder::kInOrder): an owner that is an actor
-// could not wait for one message in the middle of a handler, but for an answer it can.
+// The result is an answer and not a message with the task's end behind it (NoticeOrder::kInOrder): an owner that is an
+// actor could not wait for one message in the middle of a handler, but for an answer it can.
 #pragma once
 
 #include <chrono>

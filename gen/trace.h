@@ -9,12 +9,12 @@
 
 namespace ergon::gen {
 
-// Chosen by the process that begins something that others go on with: a number of the user's, or a NewTraceId. 0: none.
-// What a process sends while it handles something with a trace id (messages, delayed ones, requests, answers, values of
-// events, SendExit) has the same trace id, and so have the processes that it spawns meanwhile, until they handle
-// something else. All ticks of a periodic send have the trace id with which it was begun. To and from other nodes it
-// goes as the trace token of Erlang's seq_trace (node/ERLANG.md). See Process::SetTrace, Messenger::SendTraced,
-// CallOptions::trace.
+// A process that begins something that others go on with chooses the number: any number of its own, or a NewTraceId. 0
+// means that there is none. What a process sends while it handles something with a trace id (messages, delayed ones,
+// requests, answers, values of events, SendExit) has the same trace id, and so have the processes that it spawns
+// meanwhile, until they handle something else. All ticks of a periodic send have the trace id with which it was begun.
+// Between nodes it travels as the trace token of Erlang's seq_trace (node/ERLANG.md). See Process::SetTrace,
+// Messenger::SendTraced, CallOptions::trace.
 using TraceId = std::uint64_t;
 
 // Returns a random trace id. May be called from any thread.

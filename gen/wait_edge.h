@@ -14,8 +14,8 @@ struct WaitEdge {
   PID to;  // the process that got the request: of a pool, the worker; empty: it is on another node
   std::string message;  // what the request's type calls itself: its kTag, or its name in C++
   std::chrono::nanoseconds waiting{0};
-  // False: the handler that got the request has returned without an answer (gen::NoReply, Stash, Forward). Any process
-  // that has the ref may answer, so what `to` does meanwhile says nothing.
+  // Whether `to` has to answer. It does not if the handler that got the request has returned without an answer
+  // (gen::NoReply, Stash, Forward): then any process that has the ref may answer, and what `to` does says nothing.
   bool certain = true;
 };
 

@@ -36,10 +36,11 @@
 // values nested more than 100 deep, objects that contain themselves. A load() of your own must check a count before it
 // allocates for it; cereal::make_size_tag does.
 //
-// A load runs in a turn of the message's receiver, or on the thread of the network: there, if a value may have others of
-// its own type in it, and so be as deep as its sender likes; and if the message does not come straight into a mailbox.
-// What a default-made value does not save, as an object behind a pointer, is not seen for that: 100 of them within each
-// other have to have room on the stack of a handler (NodeOptions::handler_stack_bytes).
+// A load runs in a turn of the message's receiver, or on the thread of the network. It runs on the thread of the
+// network if a value may contain others of its own type, and so be as deep as its sender likes, or if the message does
+// not come straight into a mailbox. Whether a value may contain others is seen from what a default-constructed value
+// saves. What such a value does not save, as an object behind a pointer, is not seen: 100 such objects within each
+// other must fit on the stack of a handler (NodeOptions::handler_stack_bytes).
 //
 // This header includes cereal, Debian's libcereal-dev. No other header of Ergon does, and Ergon's libraries are built
 // without it.

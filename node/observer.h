@@ -10,7 +10,8 @@
 //                  connections, and of the program; then the program's own metrics (gen/metrics.h): OpenMetrics text,
 //                  as Prometheus reads it. A client that accepts only text/plain gets the older format. No label of
 //                  the node's own names a PID, and each has a bounded number of values. With
-//                  NodeOptions::measure_latency also how long messages wait, and how long calls and handlers take, as histograms
+//                  NodeOptions::measure_latency also histograms of how long messages wait, and of how long calls and
+//                  handlers take
 //   GET /healthz   200 as long as the node runs processes
 //   GET /readyz    200 while all applications that were loaded run, or have ended in order, and the node does not stop;
 //                  else 503, and the reason as text
@@ -20,8 +21,9 @@
 //                  name, behavior), searches them, and returns 1..1,000 of them; ID is the member "id" in these answers
 //
 //   GET /api/tree?root=ID&limit=200
-//                  which process has started which, with the links of each, each before its children; from the process
-//                  with that ID, or from the node; 1..1,000 rows, level by level, of very many children only some
+//                  the tree of processes: which one has started which, and the links of each. A process stands before
+//                  its children. The tree begins with the process with that ID, or else with the node. It has
+//                  1..1,000 rows, chosen level by level; of very many children it has only some
 //   GET /api/waits which processes wait in a call, and for whom: first those that wait for each other in a circle
 //                  ("circle": its number), then those that wait longest; 500 at most
 //   GET /api/events, /api/cluster

@@ -24,8 +24,9 @@
 // delivered, then PortExit, and the port ends: with reason normal for the status 0, else with the error "sort exited
 // with status 2" or "sort was ended by signal SIGSEGV". With a link this ends an owner that does not trap exits. An
 // owner that traps exits gets the exit signal behind the output and PortExit if it has linked itself with
-// gen::NoticeOrder::kInOrder. (PortExit itself waits for the ends of the processes that read: they send the output to the
-// owner, and an order of signals holds between two processes only.) A daemon that has left the group and has kept the pipe may write later; this is not read.
+// gen::NoticeOrder::kInOrder. (PortExit itself waits for the ends of the processes that read: they send the output to
+// the owner, and an order of signals holds between two processes only.) A daemon that has left the group and has kept
+// the pipe may write later; this is not read.
 //
 // End of the port. The port ends with its owner; no link is needed. The end of the owner, an exit signal, StopProcess,
 // a supervisor and the end of the node ask the port to stop: it closes the program's input and sends SIGTERM to its

@@ -1,4 +1,4 @@
-// Log lines of a process about what others send to it: they decide how many there are.
+// Limits the log lines of a process about what others send to it, as these others decide how many there would be.
 #pragma once
 
 #include <memory>
@@ -12,13 +12,13 @@ namespace ergon::gen {
 
 class Process;
 
-// A LogLimit by the clock of the process, which takes 8 bytes until the first line. In turns of the process.
+// A LogLimit by the clock of the process. It takes 8 bytes until the first line. Use it in turns of the process only.
 class LimitedLines {
  public:
-  // What LogLimit::Take returns.
+  // Returns what LogLimit::Take returns.
   [[nodiscard]] std::optional<std::string> Take(const Process& process);
-  // Has to be called at the end of the process: writes how many lines were left out last, if any were. `about` is what they
-  // would have been about, in the plural.
+  // Must be called at the end of the process. Writes how many lines were left out since the last one that was written,
+  // if any were. `about` names in the plural what these lines would have been about.
   void TellRest(Process& process, std::string_view about) const {
     if (limit_ != nullptr) WriteRest(process, about);
   }

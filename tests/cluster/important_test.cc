@@ -254,7 +254,7 @@ TEST_CASE("important: a connection that is lost before the confirmation is told 
   kit::CheckBalance(node);
 }
 
-TEST_CASE("important: to a node that is none of Ergon it is refused with words") {
+TEST_CASE("important: to a node that does not run Ergon it is refused, and the error says so") {
   ErlangOptions options = ClusterOptions();
   options.listen_port = FreePort();
   kit::LogCapture log;

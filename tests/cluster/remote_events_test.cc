@@ -398,7 +398,7 @@ TEST_CASE("remote events: a full mailbox there does not get a value, which is co
   CHECK(got == 2);
 }
 
-TEST_CASE("remote events: to a node that is none of Ergon, or does not answer") {
+TEST_CASE("remote events: of a node that does not run Ergon, or does not answer") {
   ErlangOptions options = ClusterOptions();
   options.listen_port = FreePort();
   kit::LogCapture log;

@@ -514,7 +514,7 @@ TEST_CASE("wait: killed while it waits, a process unwinds its stack") {
   for (const gen::PID pid : {calls, sleeps, throws}) {
     REQUIRE(t.EventuallyWaiting(pid));
     CHECK(t.node.Kill(pid));
-    (void)t.node.Kill(pid);  // T07: twice
+    (void)t.node.Kill(pid);  // a second time
     CHECK(t.Ended(pid));
   }
   CHECK(unwound == 3);

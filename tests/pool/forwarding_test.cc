@@ -412,7 +412,7 @@ TEST_CASE("Events go to a worker; down and exit messages to the pool itself") {
   CHECK(fixture.workers->jobs.size() == 0);
 }
 
-// -- C08 --
+// -- every message exactly once --
 
 void CheckEveryMessageOnce(int workers, bool by_processes) {
   constexpr int kSenders = 8;

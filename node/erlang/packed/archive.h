@@ -53,7 +53,7 @@ inline constexpr bool kIsWrapper<cereal::BinaryData<T>> = true;
 template <class T>
 inline constexpr bool kIsWrapper<cereal::memory_detail::PtrWrapper<T>> = true;
 
-// Of the binary data of cereal: T is a pointer, or an array.
+// The type of the elements of cereal's binary data; T is a pointer, or an array.
 template <class T>
 using ElementOf =
     std::remove_cv_t<std::remove_pointer_t<std::remove_all_extents_t<std::remove_reference_t<T>>>>;

@@ -37,12 +37,12 @@ class CerealLayout {
     return (*this)(field);
   }
 
-  // As in "Order:1{i4,[s1]}".
+  // Appends a description of T to words(), as in "Order:1{i4,[s1]}".
   template <class T>
   void Describe();
   [[nodiscard]] const std::string& words() const noexcept { return words_; }
-  // False: a value may have others of its own type in it, or what is not known. What a pointer points to may be of a derived
-  // type.
+  // Returns whether a value is known to contain no others of its type. What a pointer points to is not known: it may be
+  // of a derived type.
   [[nodiscard]] bool is_bounded() const noexcept {
     return is_bounded_ && words_.find(kPointer) == std::string::npos;
   }
@@ -55,7 +55,7 @@ class CerealLayout {
   // The class as its serialize or save describes it.
   template <class T>
   void DescribeFields(T& value);
-  // False: it has been described already.
+  // Returns false if T has been described already.
   template <class T>
   bool Enter() {
     const core::TypeDescriptor* const type = core::TypeOf<T>();
@@ -107,7 +107,7 @@ concept HasElements = requires {
   typename T::value_type;
 };
 
-// Of what stands around a field.
+// The next two are met by types that stand around a field.
 template <class T>
 concept BaseClass = requires(const T& field) {
   field.base_ptr;

@@ -12,7 +12,7 @@ namespace {
 
 [[noreturn]] void ThrowPacked(std::string what) { throw PackedProblem(std::move(what)); }
 
-// Of an atom as one byte for its length and its text.
+// Packs an atom as one byte for its length, and its text.
 void PackAtom(PackedOut& out, gen::Atom atom) {
   const std::string_view text = atom.Text();  // at most 255 bytes
   out.Number(static_cast<std::uint8_t>(text.size()));

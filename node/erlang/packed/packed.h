@@ -82,7 +82,7 @@ class PackedOut : public PackedLimits {
         return;
       }
     }
-    // Of none the address may be null.
+    // Without bytes the address may be null.
     if (size != 0) std::memcpy(small_ + kSmallBytes - room_, bytes, size);
     room_ -= size;
   }

@@ -59,8 +59,9 @@ ObserverAnswer Metrics(gen::Process& self, const ObserverState& state, std::stri
 }
 
 ObserverAnswer NotFound() {
-  return {.status = 404,
-          .body = "no such path; there are /, /metrics, /healthz, /readyz and those of /api/\n"};
+  return {
+      .status = 404,
+      .body = "no such path; there are /, /metrics, /healthz, /readyz and the paths below /api/\n"};
 }
 
 ObserverAnswer Ready(gen::Process& self) {

@@ -82,7 +82,7 @@ TEST_CASE("other methods and paths are refused, and nothing of the request is to
     const auto answer = t.Get(path);
     CHECK(answer.status == 404);
     CHECK(answer.body ==
-          "no such path; there are /, /metrics, /healthz, /readyz and those of /api/\n");
+          "no such path; there are /, /metrics, /healthz, /readyz and the paths below /api/\n");
     CHECK(answer.Header("content-type") == "text/plain; charset=utf-8");
   }
 }
