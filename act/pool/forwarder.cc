@@ -104,7 +104,7 @@ void PoolForwarder::DropForRoom(Held message, std::uint64_t& counter) {
 }
 
 void PoolForwarder::DropTerminated(Held& message) {
-  if (host_.Bequeath(message.envelope)) return;  // the outer pool gives it to another worker
+  if (host_.LeaveToHeir(message.envelope)) return;  // the outer pool gives it to another worker
   ++counters_.lost_terminated;
   if (!message.given) ++counters_.never_given;
   host_.Drop(std::move(message.envelope), gen::DropReason::kTerminated, gen::ErrProcessTerminated);

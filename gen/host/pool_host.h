@@ -84,7 +84,7 @@ class PoolHost : public ProcessHost {
   virtual void Adopt(core::Envelope& envelope) = 0;
   // Leaves a message that this process holds to its heir when it ends, with the messages that wait in its mailbox.
   // Returns false, and does nothing, if this process has no heir.
-  virtual bool Bequeath(core::EnvelopePtr& envelope) = 0;
+  virtual bool LeaveToHeir(core::EnvelopePtr& envelope) = 0;
 
   // Requests. A handler begins with a request or the request times out, never both, and the caller's error says which
   // it was. The runtime notes the beginning before it gives a request to the behaviour.

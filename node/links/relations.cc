@@ -358,29 +358,29 @@ void Relations::ReleaseTarget(ProcessSlot& self, gen::PID pid, const gen::Target
   for (const auto& watcher : told) TellWatcher(watcher, gen::Reason::Unregistered());
 }
 
-Relations::Farewell Relations::Close(ProcessSlot& self) {
-  Farewell farewell;
+Relations::ClosedLists Relations::Close(ProcessSlot& self) {
+  ClosedLists closed;
   ProcessCold* cold = self.CloseRelations();
-  if (cold == nullptr) return farewell;
+  if (cold == nullptr) return closed;
   std::lock_guard lock(cold->lock);
-  farewell.links.swap(cold->links);
-  farewell.watchers.swap(cold->watchers);
-  farewell.monitors.swap(cold->monitors);
-  farewell.named_links.swap(cold->named_links);
-  return farewell;
+  closed.links.swap(cold->links);
+  closed.watchers.swap(cold->watchers);
+  closed.monitors.swap(cold->monitors);
+  closed.named_links.swap(cold->named_links);
+  return closed;
 }
 
-void Relations::TellWatchers(const Farewell& farewell, const gen::Reason& reason) {
-  for (const auto& watcher : farewell.watchers) TellWatcher(watcher, reason);
+void Relations::TellWatchers(const ClosedLists& closed, const gen::Reason& reason) {
+  for (const auto& watcher : closed.watchers) TellWatcher(watcher, reason);
 }
 
-void Relations::TellLinks(const Farewell& farewell, gen::PID pid, gen::PID parent,
+void Relations::TellLinks(const ClosedLists& closed, gen::PID pid, gen::PID parent,
                           const gen::Reason& reason) {
-  for (const auto& monitor : farewell.monitors) RemoveWatcher(pid, monitor.pid, monitor.ref);
-  for (const auto& link : farewell.links) {
+  for (const auto& monitor : closed.monitors) RemoveWatcher(pid, monitor.pid, monitor.ref);
+  for (const auto& link : closed.links) {
     exit_signals_.Send(link.pid, pid, reason, link.pid == parent ? gen::kChildExit : 0);
   }
-  for (const auto& link : farewell.named_links) {
+  for (const auto& link : closed.named_links) {
     if (Transport* const transport = addresses_.TransportTo(link.pid)) {
       transport->ExitByName(pid, link.pid, link.ref, reason);
     } else if (TurnIntoLink(link.pid, link.ref, pid)) {

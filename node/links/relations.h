@@ -96,18 +96,18 @@ class Relations {
   void ReleaseTarget(ProcessSlot& self, gen::PID pid, const gen::Target& target);
 
   // The lists of a process that ends, for its last notices and signals.
-  struct Farewell {
+  struct ClosedLists {
     ProcessCold::Links links;
     ProcessCold::Watchers watchers;
     ProcessCold::Monitors monitors;
     ProcessCold::NamedLinks named_links;
   };
   // Closes the lists of `self`, which ends.
-  [[nodiscard]] static Farewell Close(ProcessSlot& self);
+  [[nodiscard]] static ClosedLists Close(ProcessSlot& self);
   // Sends the notices of monitors.
-  void TellWatchers(const Farewell& farewell, const gen::Reason& reason);
+  void TellWatchers(const ClosedLists& closed, const gen::Reason& reason);
   // Sends the exit signals.
-  void TellLinks(const Farewell& farewell, gen::PID pid, gen::PID parent,
+  void TellLinks(const ClosedLists& closed, gen::PID pid, gen::PID parent,
                  const gen::Reason& reason);
 
  private:

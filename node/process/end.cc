@@ -108,7 +108,7 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
   // A spawn that waits gets the failure as its error, not as an exit signal too.
   if (!was_started && !announce_) (void)rooms_.relations.Unlink(*this, Parent());
   // Closed first: nobody can give it a name after its names have been released.
-  const Relations::Farewell farewell = Relations::Close(*this);
+  const Relations::ClosedLists closed = Relations::Close(*this);
   ReleaseFeatures(reason);
   // Partner: IsYetToEnd.
   generation_.fetch_add(1, std::memory_order_seq_cst);
@@ -118,7 +118,7 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
 
   // Notices first, answers afterwards: a caller that learns of the end finds the others informed.
   // The heir, or a parent, may end as soon as it knows: whoever watches both learns of this end first.
-  rooms_.relations.TellWatchers(farewell, reason);
+  rooms_.relations.TellWatchers(closed, reason);
   if (heir_ || has_rest) {
     LeaveRest(rest,
               {.pid = self,
@@ -128,7 +128,7 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
                .holds_current = holds_current,
                .expired = Rare().routed_expired.Read()});
   }
-  rooms_.relations.TellLinks(farewell, self, Parent(), reason);
+  rooms_.relations.TellLinks(closed, self, Parent(), reason);
   rooms_.back_pressure.End(*this);
   if (!was_started) ReportFailedInit(reason);
   AnswerQuestions(current, current_open, reason);
@@ -168,10 +168,10 @@ core::Mailbox::Rest ProcessRunner::CloseMailbox(std::vector<core::EnvelopePtr>& 
     }
     has_queue_ = false;
   }
-  if (ProcessCold* cold = ColdIfAny(); cold != nullptr && !cold->bequest.empty()) {
-    auto bequest = std::exchange(cold->bequest, {});
-    waiting.insert(waiting.begin(), std::make_move_iterator(bequest.begin()),
-                   std::make_move_iterator(bequest.end()));
+  if (ProcessCold* cold = ColdIfAny(); cold != nullptr && !cold->left_to_heir.empty()) {
+    auto left = std::exchange(cold->left_to_heir, {});
+    waiting.insert(waiting.begin(), std::make_move_iterator(left.begin()),
+                   std::make_move_iterator(left.end()));
   }
   return rest;
 }

@@ -61,10 +61,10 @@ void Process::Adopt(core::Envelope& envelope) {
   Hold(1);
 }
 
-bool Process::Bequeath(core::EnvelopePtr& envelope) {
+bool Process::LeaveToHeir(core::EnvelopePtr& envelope) {
   if (!heir_) return false;
   if (IsMessage(*envelope)) Hold(-1);
-  Cold().bequest.push_back(std::move(envelope));
+  Cold().left_to_heir.push_back(std::move(envelope));
   return true;
 }
 

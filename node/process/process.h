@@ -140,7 +140,7 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   gen::Result<void> Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) override;
   gen::Result<void> ForwardMakingRoom(gen::PID worker, core::EnvelopePtr& envelope) override;
   void Adopt(core::Envelope& envelope) override;
-  bool Bequeath(core::EnvelopePtr& envelope) override;
+  bool LeaveToHeir(core::EnvelopePtr& envelope) override;
   void LeaveBeginningToOthers() override { others_begin_ = true; }
   [[nodiscard]] bool Begin(const core::Envelope& request) override;
   gen::Result<gen::PID> SpawnWorker(const gen::ProcessFactory& factory,

@@ -147,7 +147,7 @@ struct ProcessCold {
   // Of a worker of a pool that is a worker itself: the processes that inherit from it when that pool has ended, the
   // nearest first (ids).
   std::vector<std::uint64_t> further_heirs;
-  std::vector<core::EnvelopePtr> bequest;  // see PoolHost::Bequeath
+  std::vector<core::EnvelopePtr> left_to_heir;  // see PoolHost::LeaveToHeir
   std::vector<core::EnvelopePtr> stash;
   std::size_t stash_limit = 0;  // 0: none
   std::unique_ptr<PassedOver> passed_over;

@@ -507,7 +507,7 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
   std::uint64_t OverloadedCount() const override { return 0; }
   std::uint64_t OverflowedCount() const override { return overflowed; }
   void SetSettled(std::uint64_t, std::uint64_t) override {}
-  bool Bequeath(core::EnvelopePtr&) override { return false; }
+  bool LeaveToHeir(core::EnvelopePtr&) override { return false; }
   void NoteShortage() override {
     if (std::exchange(shortage, true)) return;
     (void)Deliver(core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kShortage),
