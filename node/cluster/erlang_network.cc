@@ -267,7 +267,7 @@ gen::Result<std::unique_ptr<node::Transport>> ErlangNetwork::Open(
   const auto changes = std::make_shared<ErlangChanges>(*transport, std::move(options), needs.log);
   transport->SetPreparation([changes](const auto& further) { return changes->Prepare(further); });
   auto open = transport->Open();
-  if (!open) return std::move(open.error());
+  if (!open) return AtItsPlace(open.error(), given);
   return std::unique_ptr<node::Transport>(std::move(transport));
 }
 

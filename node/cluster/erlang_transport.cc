@@ -12,7 +12,10 @@
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/node/cluster/connection/dialing.h>
 #include <ergon/node/cluster/extension/ergon_signals.h>
+#include <ergon/node/cluster/handshake/flags.h>
 #include <ergon/node/cluster/outbound/abandoned_calls.h>
+#include <ergon/node/cluster/signals/frame_writer.h>
+#include <ergon/node/cluster/signals/signal_codec.h>
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/delivery/remote_names.h>
 
@@ -161,6 +164,7 @@ void ErlangTransport::DialPeer(const std::shared_ptr<Connection>& connection) {
 ErlangTransport::~ErlangTransport() { Close(); }
 
 gen::Result<void> ErlangTransport::Open() {
+  if (auto fits = CheckPacks(); !fits) return fits;
   std::uint16_t port = 0;
   try {
     if (settings_.listen) port = listening_.Open();
@@ -267,10 +271,28 @@ void ErlangTransport::Receive(Connection& connection, const Signal& signal) {
   receiver_.Handle(connection, traced);
 }
 
-void ErlangTransport::TellPacks(Connection& connection) {
+std::string ErlangTransport::Packs() const {
   std::string payload;
   AppendPacks(payload);
   values_.packed().AppendAll(payload);
+  return payload;
+}
+
+gen::Result<void> ErlangTransport::CheckPacks() const {
+  const std::string payload = Packs();
+  std::string frame;
+  AppendFrame(frame, ErgonSignal(needs_.addresses.NodePid(), payload), kOwnFlags);
+  const std::size_t bytes = frame.size() - kFrameLengthBytes;
+  if (bytes <= settings_.max_frame_bytes) return {};
+  return gen::Error(
+      gen::ErrorCode::kIncorrect,
+      fmt::format(
+          "network: max_frame_bytes: {}, but the frame that tells of the {} packed types has {}",
+          settings_.max_frame_bytes, values_.packed().size(), bytes));
+}
+
+void ErlangTransport::TellPacks(Connection& connection) {
+  const std::string payload = Packs();
   const auto lock = connection.Lock();
   if (connection.MaySayPacks()) {
     connection.Send(ErgonSignal(needs_.addresses.NodePid(), payload), SentAs::kOwn);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <future>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -42,7 +43,7 @@ class ErlangTransport final : public node::Transport {
                   const gen::WireTypes& types);
   ~ErlangTransport() override;
 
-  // Listens, and registers at EPMD.
+  // Listens, and registers at EPMD. Returns kIncorrect if a frame may be too small to tell peers of all packed types.
   gen::Result<void> Open();
   void Close() override;
   // Sets the function that PrepareChange calls. Before Open.
@@ -111,7 +112,10 @@ class ErlangTransport final : public node::Transport {
   // Connects to the peer of a new connection.
   void DialPeer(const std::shared_ptr<Connection>& connection);
   void Receive(Connection& connection, const Signal& signal);
-  // Tells a peer that has the flag what this node packs.
+  // What this node packs, as it is told: one frame.
+  [[nodiscard]] std::string Packs() const;
+  [[nodiscard]] gen::Result<void> CheckPacks() const;
+  // Tells a peer that has the flag.
   void TellPacks(Connection& connection);
   // Sends a signal if there is a connection, but makes no connection.
   void SendIfThere(gen::Atom node, const Signal& signal);

@@ -83,6 +83,9 @@ template <class T>
 struct OtherVersion {};
 template <class T>
 struct OtherFields {};
+// With a name of many bytes.
+template <int N>
+struct LongNamed {};
 
 }  // namespace ergon::dist::packed
 
@@ -106,6 +109,17 @@ struct WireTypeOf<packed::OtherFields<T>> {
   static std::shared_ptr<const WireType> Describe(const gen::WireTypeOptions& options = {}) {
     auto type = std::make_shared<WireType>(*WireTypeOf<Cereal<T>>::Describe(options));
     type->packed->fingerprint += 1;
+    return type;
+  }
+};
+
+template <int N>
+struct WireTypeOf<packed::LongNamed<N>> {
+  static std::shared_ptr<const WireType> Describe(const gen::WireTypeOptions& options = {}) {
+    auto type = std::make_shared<WireType>(*WireTypeOf<Cereal<packed::Plan>>::Describe(options));
+    type->type = core::TypeOf<packed::LongNamed<N>>();
+    type->name = std::string(1000, 'x') + std::to_string(N);
+    type->packed->fingerprint += N;
     return type;
   }
 };
@@ -203,6 +217,29 @@ void AwaitPacked(PackedPair& pair, gen::PID counter, const Seen& seen) {
 }
 
 }  // namespace
+
+TEST_CASE(
+    "packed: a node whose types do not fit into the frame that tells of them does not start") {
+  gen::NodeOptions options;
+  options.types.Register<LongNamed<1>>().Register<LongNamed<2>>().Register<LongNamed<3>>();
+  options.types.Register<LongNamed<4>>();
+  ErlangOptions network = ClusterOptions();
+  network.max_frame_bytes = 4096;
+  kit::LogCapture log;
+  const auto refused = TryStart("packed_many@127.0.0.1", log, network, options);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error() == gen::ErrIncorrect);
+  CHECK(std::string(refused.error().detail())
+            .starts_with("network: max_frame_bytes: 4096, but the frame that tells of the 4 packed "
+                         "types has 4"));
+  network.max_frame_bytes = 8192;
+  auto node = TryStart("packed_many@127.0.0.1", log, network, options).value();
+  kit::LogCapture log_of_other;
+  auto other = TryStart("packed_other@127.0.0.1", log_of_other).value();
+  CHECK(Ping(node, other.Name()));
+  other.Stop();
+  node.Stop();
+}
 
 TEST_CASE(
     "packed: messages, requests, answers and important messages of a type that both nodes pack") {

@@ -101,7 +101,7 @@ class PackedTypes {
   const Type* Add(const WireType& type);
   // Returns the type with that name, or null.
   [[nodiscard]] const Type* Find(std::string_view name) const;
-  [[nodiscard]] bool empty() const noexcept { return types_.empty(); }
+  [[nodiscard]] std::size_t size() const noexcept { return types_.size(); }
 
   // Appends a packed value as a term. Returns kIncorrect, and appends nothing, if the value cannot be packed.
   static gen::Result<void> Append(std::string& out, const Type& type, const void* value);
