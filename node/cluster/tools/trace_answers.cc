@@ -68,7 +68,6 @@ Answer Relay(gen::Process& self, const Arguments& arguments) {
   const auto watched = self.Monitor(*tool);
   if (!watched) return watched.error();
   const auto opened = SilentPort::Open(ListenAddressOf(self), *port);
-  if (!opened) self.Log().Debug("{} wants to trace: {}", tool->node, opened.error().detail());
   const bool has_session = arguments.size() == 3;
   const auto told = self.Send(*tool, MakeTerm([&](TermWriter& writer) {
     writer.Tuple(has_session ? 3 : 2);
