@@ -28,6 +28,10 @@ gen::Result<void> CheckRange(const char* name, std::int64_t value, std::int64_t 
   return node::Incorrect(fmt::format("network: {}: {} is outside {}..{}", name, value, low, high));
 }
 
+// What a node writes of its own accord fits: at most three PIDs with the name of a node (255 bytes), a name of Erlang's (255
+// characters, 1020 bytes), a reference, whose node may have such a name, and a sentence.
+constexpr std::int64_t kLeastFrameBytes = 4096;
+
 gen::Result<void> CheckOptions(const ErlangOptions& options) {
   constexpr std::int64_t kMs = 1'000'000;
   for (const auto& checked :
@@ -38,8 +42,8 @@ gen::Result<void> CheckOptions(const ErlangOptions& options) {
                    3'600'000 * kMs),
         CheckRange("send_queue_bytes", static_cast<std::int64_t>(options.send_queue_bytes), 1024,
                    std::int64_t{1} << 40),
-        CheckRange("max_frame_bytes", static_cast<std::int64_t>(options.max_frame_bytes), 1024,
-                   std::int64_t{0xffff'ffff}),
+        CheckRange("max_frame_bytes", static_cast<std::int64_t>(options.max_frame_bytes),
+                   kLeastFrameBytes, std::int64_t{0xffff'ffff}),
         CheckRange("max_term_depth", options.max_term_depth, 1, 100'000),
         CheckRange("max_handshakes", options.max_handshakes, 1, 10'000),
         CheckRange("max_new_atoms", options.max_new_atoms, 0, 4'000'000),

@@ -6,7 +6,9 @@
 
 #include <ergon/gen/event.h>
 
+#include <cluster/client.h>
 #include <cluster/cluster.h>
+#include <cluster/erlang_peer.h>
 
 namespace ergon::dist {
 namespace {
@@ -121,6 +123,38 @@ TEST_CASE("frame limits: a value that is published ends the subscription, rather
     CHECK(TellsOfSize(told->reason));
   });
   CHECK(Nodes(cluster.a) == std::vector{cluster.b.Name()});
+}
+
+TEST_CASE("frame limits: in the least frame that may be given fits what is of no user") {
+  const std::uint16_t port = FreePort();
+  ErlangOptions options = ClusterOptions();
+  options.listen_port = port;
+  options.max_frame_bytes = 4095;
+  kit::LogCapture log;
+  CHECK(TryStart("least@127.0.0.1", log, options).error().detail() ==
+        "network: max_frame_bytes: 4095 is outside 4096..4294967295");
+  options.max_frame_bytes = 4096;
+  auto node = TryStart("least@127.0.0.1", log, options).value();
+  // The longest names: of Erlang 255 characters, of ours 255 bytes.
+  std::string of_erlang;
+  for (int i = 0; i < 255; ++i) of_erlang += "\xf0\x9f\x98\x80";
+  const std::string of_ours(gen::Atom::kMaxBytes, 'x');
+  const std::string host = "@127.0.0.1";
+  ErlangPeer peer(node, std::string(gen::Atom::kMaxBytes - host.size(), 'p') + host, port,
+                  kOwnFlags);
+  peer.Monitor(1, of_erlang, 1).Flush();
+  CHECK(peer.Await(SignalKind::kDown).name == of_erlang);
+  InProcess(node, [&](gen::Process& self) {
+    const gen::ProcessID there{of_ours, peer.Pid(1).node};
+    CHECK(self.Monitor(there));
+    CHECK(self.Link(there));
+  });
+  CHECK(peer.Await(SignalKind::kMonitor).name == of_ours);
+  while (peer.Await(SignalKind::kSendToName).payload.find(of_ours) == std::string::npos) {
+  }
+  peer.FlushAndWait();
+  CHECK(peer.IsConnected());
+  node.Stop();
 }
 
 }  // namespace ergon::dist
