@@ -1,14 +1,18 @@
 // Values in packed bytes: what cereal takes is read as it was written, and what a peer may send otherwise is refused.
+#include <atomic>
 #include <bitset>
 #include <chrono>
+#include <complex>
 #include <deque>
 #include <forward_list>
 #include <list>
 #include <map>
 #include <memory>
 #include <optional>
+#include <queue>
 #include <set>
 #include <sstream>
+#include <stack>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -82,11 +86,20 @@ struct Containers {
   std::variant<int, std::string, Item> variant;
   std::chrono::milliseconds time{0};
   std::wstring wide;
+  std::unique_ptr<std::atomic<int>> atomic = std::make_unique<std::atomic<int>>(0);
+  std::complex<double> complex;
+  std::queue<int> queue;
+  std::priority_queue<int> urgent;
+  std::stack<std::string> stack;
+  std::pair<int, std::string> pair;
+  std::multiset<int> multiset;
+  std::unordered_multimap<int, int> multihashed;
   template <class Archive>
   void serialize(Archive& archive) {
     archive(items, truths, doubles, map, multimap, hashed, set, texts, numbers, list, deque,
             forward);
     archive(valarray, bits, three, tuple, variant, time, wide);
+    archive(atomic, complex, queue, urgent, stack, pair, multiset, multihashed);
   }
 };
 
@@ -266,6 +279,16 @@ Containers Full() {
   full.variant = Item{13, 0.5, "variant"};
   full.time = std::chrono::milliseconds(14);
   full.wide = L"wide";
+  *full.atomic = 15;
+  full.complex = {1.5, -0.5};
+  full.queue.push(16);
+  full.urgent.push(17);
+  full.urgent.push(18);
+  full.stack.push("below");
+  full.stack.push("above");
+  full.pair = {19, "pair"};
+  full.multiset = {20, 20};
+  full.multihashed = {{21, 22}, {21, 23}};
   return full;
 }
 
@@ -297,6 +320,15 @@ TEST_CASE(
   CHECK(read.variant == full.variant);
   CHECK(read.time == full.time);
   CHECK(read.wide == full.wide);
+  CHECK(*read.atomic == 15);
+  CHECK(read.complex == full.complex);
+  CHECK(read.queue == full.queue);
+  CHECK(read.urgent.size() == 2);
+  CHECK(read.urgent.top() == 18);
+  CHECK(read.stack == full.stack);
+  CHECK(read.pair == full.pair);
+  CHECK(read.multiset == full.multiset);
+  CHECK(read.multihashed == full.multihashed);
   CheckEnds<Containers>(bytes);
 
   const Pair pair{{1, 2, 3}, false};
