@@ -40,8 +40,9 @@ class FakeEpmd {
   static bool IsRegistration(std::string_view request) { return request.starts_with('x'); }
   static std::string_view AskedFor(std::string_view request) { return request.substr(1); }
 
-  explicit FakeEpmd(Answer answer)
-      : answer_(std::move(answer)), acceptor_(context_, {asio::ip::make_address("127.0.0.1"), 0}) {
+  explicit FakeEpmd(Answer answer,
+                    const asio::ip::tcp::endpoint& at = {asio::ip::address_v4::loopback(), 0})
+      : answer_(std::move(answer)), acceptor_(context_, at) {
     Accept();
     thread_ = std::thread([this] { context_.run(); });
   }
@@ -92,8 +93,14 @@ class FakeEpmd {
                                           asio::error_code ignored;
                                           if (said)
                                             asio::write(peer->socket, asio::buffer(*said), ignored);
+                                          AwaitEnd(peer);
                                         });
                      });
+  }
+  void AwaitEnd(const std::shared_ptr<Peer>& peer) {
+    asio::async_read(
+        peer->socket, asio::buffer(peer->length),
+        [this, peer](const asio::error_code&, std::size_t) { std::erase(peers_, peer); });
   }
 
   const Answer answer_;

@@ -1,4 +1,4 @@
-// The process that attackers (attackers.h) link themselves with, monitor, and make end their links.
+// The processes that attackers (attackers.h) link themselves with, monitor, make end their links, and make send to others.
 #pragma once
 
 #include <ergon/act/actor.h>
@@ -16,6 +16,18 @@ class Victim : public act::Actor {
   }
   gen::Status HandleMessage(gen::PID from, gen::Message& message) override {
     if (!message.Is<gen::MessageExitPID>()) (void)Unlink(from);
+    return gen::Continue();
+  }
+};
+
+// Its name is kLured. It sends to each node whose name it is told.
+inline constexpr const char* kLured = "lured";
+
+class Lured : public act::Actor {
+  gen::Status HandleMessage(gen::PID from, gen::Message& message) override {
+    const auto* const node = message.As<gen::Atom>();
+    if (node == nullptr) return Actor::HandleMessage(from, message);
+    (void)Send(gen::ProcessID{"anybody", *node}, *node);
     return gen::Continue();
   }
 };
