@@ -42,7 +42,7 @@ class MailboxQueue {
   // Returns the next message to be handled; empty if there is none.
   [[nodiscard]] virtual OwnedMessage Dequeue() = 0;
   // Takes back a message that was dequeued and stashed, and puts it before all messages of its rank. When several
-  // return, the last of them comes first.
+  // return, the last of them comes first. UnstashAll throws what this throws; the message is lost then, no other one.
   virtual void Return(OwnedMessage message) = 0;
   // Returns how many messages wait.
   [[nodiscard]] virtual std::size_t size() const noexcept = 0;

@@ -70,7 +70,13 @@ std::size_t Process::UnstashAll() {
   }
   for (auto& envelope : stash) envelope->lane = core::Lane::kMain;
   if (has_queue_) {
-    GetQueueLane()->Return(std::move(stash), mailbox_);
+    try {
+      GetQueueLane()->Return(stash, mailbox_);
+    } catch (...) {  // the user's queue
+      Hold(static_cast<std::int64_t>(stash.size()));
+      Cold().stash = std::move(stash);
+      throw;
+    }
     return count;
   }
   CountOwnInMain(std::count_if(stash.begin(), stash.end(), [](const core::EnvelopePtr& envelope) {

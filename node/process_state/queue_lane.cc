@@ -87,10 +87,17 @@ void QueueLane::PutBehind(core::EnvelopePtr notice, core::Mailbox& mailbox) {
   NoteSize(mailbox);
 }
 
-void QueueLane::Return(std::vector<core::EnvelopePtr> envelopes, core::Mailbox& mailbox) {
+void QueueLane::Return(std::vector<core::EnvelopePtr>& envelopes, core::Mailbox& mailbox) {
   std::lock_guard lock(mutex_);
-  for (auto envelope = envelopes.rbegin(); envelope != envelopes.rend(); ++envelope) {
-    queue_->Return(gen::OwnedMessage(std::move(*envelope)));
+  try {
+    while (!envelopes.empty()) {
+      gen::OwnedMessage last(std::move(envelopes.back()));
+      envelopes.pop_back();
+      queue_->Return(std::move(last));
+    }
+  } catch (...) {
+    NoteSize(mailbox);  // of those before
+    throw;
   }
   NoteSize(mailbox);
 }

@@ -142,33 +142,36 @@ TEST_CASE("user code: a defer that throws leaves the node as it was, and who has
   stoppers[0].join();
 }
 
-// Gives nothing out any more.
+enum class Broken { kNothing, kDequeue, kReturn };
+
+// Gives nothing out any more, or takes nothing back.
 class BrokenQueue final : public gen::MailboxQueue {
  public:
-  explicit BrokenQueue(std::shared_ptr<std::atomic<bool>> broken) : broken_(std::move(broken)) {}
+  explicit BrokenQueue(std::shared_ptr<std::atomic<Broken>> broken) : broken_(std::move(broken)) {}
   bool Enqueue(gen::OwnedMessage& message, gen::OwnedMessage&) override {
     messages_.push_back(std::move(message));
     return true;
   }
   gen::OwnedMessage Dequeue() override {
-    if (*broken_) throw std::runtime_error("torn");
+    if (*broken_ == Broken::kDequeue) throw std::runtime_error("torn");
     if (messages_.empty()) return {};
     gen::OwnedMessage message = std::move(messages_.front());
     messages_.erase(messages_.begin());
     return message;
   }
   void Return(gen::OwnedMessage message) override {
+    if (*broken_ == Broken::kReturn) throw std::runtime_error("not taken back");
     messages_.insert(messages_.begin(), std::move(message));
   }
   std::size_t size() const noexcept override { return messages_.size(); }
 
  private:
-  const std::shared_ptr<std::atomic<bool>> broken_;
+  const std::shared_ptr<std::atomic<Broken>> broken_;
   std::vector<gen::OwnedMessage> messages_;
 };
 
 TEST_CASE("user code: a mailbox of one's own that throws ends its process, and no other") {
-  const auto broken = std::make_shared<std::atomic<bool>>(false);
+  const auto broken = std::make_shared<std::atomic<Broken>>(Broken::kNothing);
   Notes<std::string> notes;
   TestNode t;
   const gen::PID other = t.Spawn();
@@ -179,13 +182,59 @@ TEST_CASE("user code: a mailbox of one's own that throws ends its process, and n
       {.terminate = [&](Subject&, const gen::Reason& reason) { notes.Add(reason.ToString()); }},
       options);
   CHECK(t.Run(pid, [](Subject&) {}));
-  *broken = true;
+  *broken = Broken::kDequeue;
   t.expected_losses = 1;  // it goes with the mailbox
   CHECK(t.node.Send(pid, 1));
   CHECK(t.Ended(pid));
   CHECK(notes.All().size() == 1);
   CHECK(notes.All()[0].starts_with("panic: torn"));
   CHECK(t.Run(other, [](Subject&) {}));
+}
+
+TEST_CASE("user code: a mailbox of one's own that takes nothing back is thrown by UnstashAll") {
+  const auto broken = std::make_shared<std::atomic<Broken>>(Broken::kNothing);
+  std::atomic<bool> stashes{true};
+  Notes<int> handled;
+  Notes<std::string> reasons;
+  TestNode t;
+  gen::ProcessOptions options;
+  options.mailbox =
+      gen::Mailbox::Custom([broken] { return std::make_unique<BrokenQueue>(broken); });
+  const gen::PID pid = t.Spawn(
+      {.message =
+           [&](Subject& self, gen::PID, gen::Message& message) {
+             if (stashes) {
+               CHECK(self.Stash(message));
+             } else {
+               handled.Add(message.Take<int>());
+             }
+             return gen::Continue();
+           },
+       .terminate = [&](Subject&, const gen::Reason& reason) { reasons.Add(reason.ToString()); }},
+      options);
+  const auto stash_three = [&] {
+    stashes = true;
+    for (int i = 0; i < 3; ++i) CHECK(t.node.Send(pid, i));
+    CHECK(t.Run(pid, [](Subject&) {}));
+    CHECK(t.node.ProcessInfo(pid)->messages_held == 3);
+    stashes = false;
+    *broken = Broken::kReturn;
+  };
+  stash_three();
+  // The newest one is the first to return. A handler may catch what is thrown: the others are stashed still.
+  CHECK(t.Run(pid, [](Subject& self) { CHECK_THROWS_AS(self.UnstashAll(), std::runtime_error); }));
+  CHECK(t.node.ProcessInfo(pid)->messages_held == 2);
+  *broken = Broken::kNothing;
+  CHECK(t.Run(pid, [](Subject& self) { CHECK(self.UnstashAll() == 2); }));
+  CHECK(t.Run(pid, [](Subject&) {}));
+  CHECK(handled.All() == std::vector<int>{0, 1});
+  stash_three();
+  t.Begin(pid, [](Subject& self) { (void)self.UnstashAll(); });
+  CHECK(t.Ended(pid));
+  REQUIRE(reasons.size() == 1);
+  CHECK(reasons.All()[0].starts_with("panic: not taken back"));
+  CHECK(t.node.Info().dropped_terminated == 2);
+  t.expected_losses = 2;  // one each time
 }
 
 }  // namespace
