@@ -19,7 +19,7 @@ namespace ergon::gen {
 enum class ProcessState : std::uint8_t {
   kStarting,     // in Init
   kIdle,         // nothing to do
-  kReady,        // has something to do, and waits for a thread
+  kReady,        // has something to do, also in a handler, and waits for a thread
   kRunning,      // in a handler
   kWaiting,      // suspended in a Call or Sleep
   kTerminating,  // ends

@@ -65,7 +65,7 @@ class AwaitState {
     }
     return false;
   }
-  [[nodiscard]] bool HasOutcome() const noexcept {
+  [[nodiscard]] bool HasOutcome() const noexcept {  // also any thread; acquire, partner: Finish
     return IsOutcome(word_.load(std::memory_order_acquire));
   }
   // Returns the outcome and forgets it: the word is 0 afterwards. `response` is set for kResponse.

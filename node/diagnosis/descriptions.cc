@@ -130,7 +130,9 @@ std::string Descriptions::ActivityOf(const ProcessSlot& process, const CallEdge:
     text = " is suspended";
   } else {
     text = fmt::format(" is {}", ToString(state));
-    if (state == gen::ProcessState::kReady) text += " and waits for a thread";
+  }
+  if (state == gen::ProcessState::kReady && (handles || !process.IsHeld())) {
+    text += " and waits for a thread";
   }
   if (state == gen::ProcessState::kWaiting) {
     const CallEdge::View edge = process.Waited();

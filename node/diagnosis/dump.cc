@@ -136,7 +136,7 @@ std::optional<Dump::Row> Dump::RowOf(gen::PID pid) const {
              fmt::format("{}", process.ExpressQueuedApprox()),
              fmt::format("{}", process.AsideApprox()),
              state == gen::ProcessState::kReady ? "waits for a thread" : Handled(process),
-             WaitedFor(process)};
+             WaitedFor(process, state)};
   if (!process.HasProcess(pid)) return std::nullopt;
   return row;
 }
@@ -164,11 +164,11 @@ std::string Dump::WithWorkers(const PoolSlot& pool) const {
   return fmt::format("a pool: with its workers ({}) wait {}", size, waiting);
 }
 
-std::string Dump::WaitedFor(const ProcessSlot& process) const {
+std::string Dump::WaitedFor(const ProcessSlot& process, gen::ProcessState state) const {
   // Its Init runs inside of this one's turn.
   const std::uint64_t child = process.end_requests().starting_child();
   if (child != 0) return Describe(addresses_.PidOf(child)) + ": its Init";
-  if (process.activity().state() != gen::ProcessState::kWaiting) return "";
+  if (state != gen::ProcessState::kWaiting) return "";
   const CallEdge::View edge = process.Waited();
   if (edge.id == 0) return "sleeps, or waits for no process";
   constexpr std::string_view kStages[] = {", being sent", "", ", handled without an answer so far",

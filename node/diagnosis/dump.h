@@ -44,7 +44,7 @@ class Dump {
   [[nodiscard]] std::optional<Row> RowOf(gen::PID pid) const;
   [[nodiscard]] std::string Handled(const ProcessSlot& process) const;
   [[nodiscard]] std::string WithWorkers(const PoolSlot& pool) const;
-  [[nodiscard]] std::string WaitedFor(const ProcessSlot& process) const;
+  [[nodiscard]] std::string WaitedFor(const ProcessSlot& process, gen::ProcessState state) const;
   // Returns a process that the row of another one names.
   [[nodiscard]] std::string Describe(gen::PID pid) const;
 

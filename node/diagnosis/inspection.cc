@@ -14,7 +14,9 @@ gen::Result<gen::ProcessInfo> Inspection::ProcessInfo(gen::PID pid) const {
   gen::ProcessInfo info;
   info.pid = pid;
   info.state = process->State();
-  info.handles = HandledForPeople(process->activity());
+  if (info.state != gen::ProcessState::kReady) {
+    info.handles = HandledForPeople(process->activity());
+  }
   info.messages_queued = process->MainMessagesApprox();
   info.messages_handled = process->counts().handled();
   info.messages_dropped = process->Rare().expired.Read();

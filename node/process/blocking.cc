@@ -55,8 +55,7 @@ void ProcessRunner::EndBlocking() noexcept {
     core::Fatal("gen::Blocking", HeldMutexText("the end of a gen::Blocking").c_str());
   }
   // The thread's own loop has left it a stack when it resumed this one.
-  if (!core::Worker::Park(&ReturnHook, this)) core::Fatal("gen::Blocking", "no way back");
-  SetCurrentProcess(this);
+  if (!ParkReady(&ReturnHook)) core::Fatal("gen::Blocking", "no way back");
   pace_.NoteWait();
   if (heir_) NotePace(false);
 }

@@ -203,7 +203,8 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   struct ParkedWait;
   static void ParkHook(void* context, core::Fiber& fiber);
   static void YieldHook(void* context, core::Fiber& fiber);
-  core::WaitTimer& GetWaitTimer();  // makes it
+  bool ParkReady(void (*hook)(void* context, core::Fiber& fiber));  // it waits for a thread alone
+  core::WaitTimer& GetWaitTimer();                                  // makes it
   // -- blocking.cc --
   bool BeginBlocking() noexcept;
   void EndBlocking() noexcept;

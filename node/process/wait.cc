@@ -193,9 +193,18 @@ void ProcessRunner::GiveWay() {
     return;  // the others are for the node's own process
   sends_ = 0;
   // False: no stack for others. Then they have to wait.
-  (void)core::Worker::Park(&YieldHook, this);
-  SetCurrentProcess(this);
+  (void)ParkReady(&YieldHook);
   pace_.NoteWait();
+}
+
+bool ProcessRunner::ParkReady(core::Worker::ParkHook hook) {
+  // That it starts or ends is more than that it waits, and others rely on it.
+  const bool in_handler = activity_.state() == gen::ProcessState::kRunning;
+  if (in_handler) activity_.SetState(gen::ProcessState::kReady);
+  const bool parked = core::Worker::Park(hook, this);
+  SetCurrentProcess(this);
+  if (in_handler) activity_.SetState(gen::ProcessState::kRunning);
+  return parked;
 }
 
 void ProcessRunner::YieldHook(void* context, core::Fiber& fiber) {

@@ -24,9 +24,12 @@ class Activity {
   [[nodiscard]] gen::ProcessState state() const noexcept {
     return static_cast<gen::ProcessState>(state_.load(std::memory_order_acquire));
   }
-  // Returns whether the process handles a message, or is suspended in a handler.
+  // Returns whether the process handles a message, is suspended in a handler, or has given way in one (kReady here;
+  // ProcessSlot::State finds other processes ready, too).
   [[nodiscard]] bool IsInHandler() const noexcept {
-    return state() == gen::ProcessState::kRunning || state() == gen::ProcessState::kWaiting;
+    const gen::ProcessState now = state();
+    return now == gen::ProcessState::kRunning || now == gen::ProcessState::kWaiting ||
+           now == gen::ProcessState::kReady;
   }
   // Returns the type of the message that the process handles, or handled last; null: a signal, or Init.
   [[nodiscard]] const core::TypeDescriptor* type() const noexcept {

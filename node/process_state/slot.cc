@@ -26,7 +26,9 @@ bool ProcessSlot::HasRoomForMore() const noexcept {
 
 gen::ProcessState ProcessSlot::State() const noexcept {
   const gen::ProcessState state = activity_.state();
-  const bool is_ready = state == gen::ProcessState::kIdle && !mailbox_.IsIdle();
+  const bool is_ready = state == gen::ProcessState::kIdle
+                            ? !mailbox_.IsIdle()
+                            : state == gen::ProcessState::kWaiting && await_.HasOutcome();
   return is_ready ? gen::ProcessState::kReady : state;
 }
 

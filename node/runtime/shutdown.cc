@@ -203,8 +203,11 @@ void Shutdown::EndProgram() {
 
 void Shutdown::WarnOfBusy() {
   for (const gen::PID pid : NewestFirst(false)) {
-    auto info = needs_.inspection.ProcessInfo(pid);
-    if (!info || info->state != gen::ProcessState::kRunning) continue;
+    const ProcessSlot* const process = needs_.addresses.Find(pid);
+    if (process == nullptr || !process->activity().IsInHandler() ||
+        process->State() == gen::ProcessState::kWaiting) {
+      continue;
+    }
     gen::Log(needs_.log)
         .Warning("cannot stop yet: {} is still in a handler", AsInItsLines(needs_.addresses, pid));
   }
