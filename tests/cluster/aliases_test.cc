@@ -91,7 +91,7 @@ TEST_CASE(
     CHECK(self.SendWithPriority(alias, Line{3, "priorities end at the border"},
                                 gen::MessagePriority::kMax));
     CHECK(self.SendImportant(alias, Line{4, "confirmed"}));
-    CHECK(self.SendOrWait(alias, Line{5, "may wait"}, 5s));
+    CHECK(self.SendOrWait(alias, Line{5, "may wait"}, kit::kDeadline));
     CHECK(self.Send(pid, Line{6, "to the PID"}));
     self.SetImportantDelivery(true);
     CHECK(self.Send(alias, Line{7, "confirmed"}));

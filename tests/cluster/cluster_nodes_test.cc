@@ -237,7 +237,8 @@ TEST_CASE("cluster: monitors and links of a lost connection are told once") {
         ready = true;
         for (;;) {
           auto got =
-              self.Receive<gen::MessageDownPID, gen::MessageDownProcessID, gen::MessageExitPID>(5s);
+              self.Receive<gen::MessageDownPID, gen::MessageDownProcessID, gen::MessageExitPID>(
+                  kit::kDeadline);
           if (!got) return;
           if (auto* down = std::get_if<gen::MessageDownPID>(&*got)) {
             if (down->reason == gen::Reason::NoConnection()) ++downs;
@@ -329,10 +330,10 @@ TEST_CASE("cluster: processes of a former incarnation of a node are no processes
       .Spawn([&](gen::Process& self) {
         self.SetTrapExit(true);
         self.Monitor(there).value();
-        const auto down = self.Receive<gen::MessageDownPID>(5s);
+        const auto down = self.Receive<gen::MessageDownPID>(kit::kDeadline);
         if (down && down->reason == gen::Reason::NoProcess()) ++ends;
         self.Link(there).value();
-        const auto exit = self.Receive<gen::MessageExitPID>(5s);
+        const auto exit = self.Receive<gen::MessageExitPID>(kit::kDeadline);
         if (exit && exit->reason == gen::Reason::NoProcess()) ++ends;
       })
       .value();
@@ -362,7 +363,7 @@ TEST_CASE("cluster: a node that stops says good-bye") {
         self.Monitor(there).value();
         (void)Ping(self, cluster.b.Name());
         ready = true;
-        const auto down = self.Receive<gen::MessageDownPID>(5s);
+        const auto down = self.Receive<gen::MessageDownPID>(kit::kDeadline);
         if (down && down->reason == gen::Reason::Shutdown()) ++downs;
       })
       .value();

@@ -87,12 +87,12 @@ TEST_CASE("important: it is confirmed by the other node, in order with other mes
     CHECK(cluster.b.ProcessInfo(pid)->messages_queued + 1 >= static_cast<std::uint64_t>(number));
     CHECK(self.Send(cluster.OnB("listener"), Line{number++, "plain"}));
     CHECK(self.SendImportant(cluster.OnB("listener"), Line{number++, "by its name"}));
-    CHECK(self.SendOrWait(pid, Line{number++, "plain"}, 5s));
+    CHECK(self.SendOrWait(pid, Line{number++, "plain"}, kit::kDeadline));
   });
   InProcess(cluster.a, [&](gen::Process& self) {
     self.SetImportantDelivery(true);
     CHECK(self.Send(pid, Line{number++, "all that it sends"}));
-    CHECK(self.SendOrWait(pid, Line{number++, "all that it sends"}, 5s));
+    CHECK(self.SendOrWait(pid, Line{number++, "all that it sends"}, kit::kDeadline));
   });
   gate.Open();
   REQUIRE(kit::Eventually([&] { return handled->Numbers().size() == 12; }));

@@ -136,7 +136,7 @@ TEST_CASE("observer answers: what etop and observer collect comes as messages") 
   InProcess(cluster.a, [&](gen::Process& self) {
     const Asker asker{cluster, self};
     CHECK(asker.Ask("observer_backend", "etop_collect", {Term(self.Self())}) == Atom("ok"));
-    const Term told = self.Receive<Term>(5s).value();
+    const Term told = self.Receive<Term>(kit::kDeadline).value();
     CHECK(told[0].AsPid()->node == cluster.b.Name());
     const Term info = told[1];
     REQUIRE(info.size() == 9);
@@ -159,7 +159,7 @@ TEST_CASE("observer answers: observer gets very many processes in pieces") {
     CHECK(asker.Ask("observer_backend", "procs_info", {Term(self.Self())}) == Atom("ok"));
     std::vector<std::size_t> sizes;
     for (int i = 0; i < 3; ++i) {
-      const Term chunk = self.Receive<Term>(5s).value();
+      const Term chunk = self.Receive<Term>(kit::kDeadline).value();
       CHECK(chunk[0] == Atom("procs_info"));
       CHECK(chunk[1].AsPid()->node == cluster.b.Name());
       sizes.push_back(chunk[2].size());
@@ -181,11 +181,13 @@ TEST_CASE("observer answers: the charts are fed until somebody says so, or the t
       });
       return self.Monitor(ended.value()).value();
     };
-    const auto reason = [&] { return self.Receive<gen::MessageDownPID>(5s)->reason.ToString(); };
+    const auto reason = [&] {
+      return self.Receive<gen::MessageDownPID>(kit::kDeadline)->reason.ToString();
+    };
     (void)feed(tool);
     gen::PID feeder;
     for (int i = 0; i < 3; ++i) {
-      const auto stats = self.Receive<gen::SentBy<Term>>(5s).value();
+      const auto stats = self.Receive<gen::SentBy<Term>>(kit::kDeadline).value();
       feeder = stats.from;
       REQUIRE(stats.value.size() == 5);
       CHECK(stats.value[0] == Atom("stats"));
@@ -285,7 +287,7 @@ TEST_CASE("observer answers: applications, and who has spawned whom") {
                       Term::Tuple({own, Atom(command), Atom(which), Term(is_on), Term()})));
     };
     wish("app_ctrl", "trees", true);
-    const Term list = self.Receive<Term>(5s).value();
+    const Term list = self.Receive<Term>(kit::kDeadline).value();
     CHECK(list[0] == Atom("delivery"));
     CHECK(list[1] == Term(monitoring));
     CHECK(list[2] == Atom("app_ctrl"));
@@ -293,12 +295,12 @@ TEST_CASE("observer answers: applications, and who has spawned whom") {
     CHECK(list[4][0][1] == Atom("shop"));
     CHECK(list[4][1][1] == Atom("treesb"));
     wish("app", "shop", true);
-    const Term shop = self.Receive<Term>(5s).value()[4];
+    const Term shop = self.Receive<Term>(kit::kDeadline).value()[4];
     CHECK(shop.ToString().starts_with("{\"shop (application)\",["));
     CHECK(shop[1].size() == 2);
     CHECK(shop[2].ToString() == "[{\"shop (application)\",\"till\"}]");
     wish("app", "treesb", true);
-    const Term rest = self.Receive<Term>(5s).value()[4];
+    const Term rest = self.Receive<Term>(kit::kDeadline).value()[4];
     CHECK(rest[2].ToString().find("{\"treesb@127.0.0.1\",\"other\"}") != std::string::npos);
     CHECK(rest[2].ToString().find("till") == std::string::npos);
     CHECK(rest[2].ToString().find("Counter <0.") != std::string::npos);  // without a name
@@ -309,7 +311,7 @@ TEST_CASE("observer answers: applications, and who has spawned whom") {
     CHECK(changed[4].ToString().find("other") == std::string::npos);
     CHECK(self.Monitor(monitoring));
     wish("app_ctrl", "trees", false);
-    CHECK(self.Receive<gen::MessageDownPID>(5s)->reason.IsNormal());
+    CHECK(self.Receive<gen::MessageDownPID>(kit::kDeadline)->reason.IsNormal());
     // And with its last client. The page may be opened again as soon as it was left.
     for (int i = 0; i < 200; ++i) {
       monitoring = start();

@@ -273,7 +273,7 @@ TEST_CASE("remote code: a function ends with its call, and a call with its funct
   std::vector<std::atomic<int>> lost(3);
   for (auto& code : lost) (void)spawn(code);
   REQUIRE(kit::Eventually([&] { return sleepers.running == before + 3; }));
-  CHECK(call(cluster.a, 5s).error() == gen::ErrBusy);
+  CHECK(call(cluster.a, kit::kDeadline).error() == gen::ErrBusy);
   CHECK(Disconnect(cluster.a, b));
   for (auto& code : lost) {
     CHECK(kit::Eventually([&] { return code == static_cast<int>(gen::ErrorCode::kNoConnection); }));
@@ -361,14 +361,14 @@ TEST_CASE("remote code: a process is spawned on another Ergon node") {
     const auto ref = self.Monitor(*pid);
     REQUIRE(ref);
     CHECK(self.Send(*pid, 1));
-    const auto down = self.Receive<gen::MessageDownPID>(5s);
+    const auto down = self.Receive<gen::MessageDownPID>(kit::kDeadline);
     REQUIRE(down);
     CHECK(down->reason.ToString() == "told_so");
 
     const auto linked = Spawn(self, cluster.b.Name(), "remote", "start", {}, {.link = true});
     REQUIRE(linked);
     CHECK(self.Send(*linked, 1));
-    const auto exit = self.Receive<gen::MessageExitPID>(5s);
+    const auto exit = self.Receive<gen::MessageExitPID>(kit::kDeadline);
     REQUIRE(exit);
     CHECK(exit->pid == *linked);
     CHECK(exit->reason.ToString() == "told_so");
@@ -419,7 +419,7 @@ TEST_CASE("remote code: a process on another node is monitored from its beginnin
       return SpawnMonitored(self, other, "remote", "start", {}, options).value();
     };
     const auto expect = [&](const Monitored& spawned, const char* reason) {
-      const auto down = self.Receive<gen::MessageDownPID>(5s).value();
+      const auto down = self.Receive<gen::MessageDownPID>(kit::kDeadline).value();
       CHECK(down.pid == spawned.pid);
       CHECK(down.ref == spawned.monitor);
       CHECK(down.reason.ToString() == reason);
@@ -441,7 +441,7 @@ TEST_CASE("remote code: a process on another node is monitored from its beginnin
     const Monitored both = spawn({.link = true});
     CHECK(self.Send(both.pid, 1));
     expect(both, "told_so");
-    CHECK(self.Receive<gen::MessageExitPID>(5s).value().pid == both.pid);
+    CHECK(self.Receive<gen::MessageExitPID>(kit::kDeadline).value().pid == both.pid);
   });
 }
 
@@ -456,11 +456,11 @@ TEST_CASE(
       const auto spawned =
           SpawnMonitored(self, cluster.b.Name(), "remote", "brief", {}, {.link = links});
       REQUIRE_MESSAGE(spawned, spawned.error().ToString());
-      const auto down = self.Receive<gen::MessageDownPID>(5s).value();
+      const auto down = self.Receive<gen::MessageDownPID>(kit::kDeadline).value();
       CHECK(down.pid == spawned->pid);
       CHECK(down.reason.ToString() == "brief");
       if (!links) continue;
-      const auto exit = self.Receive<gen::MessageExitPID>(5s).value();
+      const auto exit = self.Receive<gen::MessageExitPID>(kit::kDeadline).value();
       CHECK(exit.pid == spawned->pid);
       CHECK(exit.reason.ToString() == "brief");
     }

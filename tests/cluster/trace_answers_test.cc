@@ -75,7 +75,7 @@ TEST_CASE("trace answers: a tool that traces gets a port that says nothing, as l
     const std::uint16_t other = taken.local_endpoint().port();
     const gen::Error error = refused(arguments(self.Self(), port(TracePort("dbg", other))));
     CHECK(error.ToString().find(std::to_string(other)) != std::string::npos);
-    CHECK(self.Receive<Term>(5s).value()[0] == Atom("started"));
+    CHECK(self.Receive<Term>(kit::kDeadline).value()[0] == Atom("started"));
     const auto asked = arguments(tool, port(TracePort("dbg", free.port())));
     const auto relaying = self.Spawn([&cluster, asked](gen::Process& one) {
       const auto ended = Rpc(one, cluster.b.Name(), "dbg", "do_relay", asked,
@@ -90,7 +90,7 @@ TEST_CASE("trace answers: a tool that traces gets a port that says nothing, as l
       return !problem;
     }));
     CHECK(self.Send(tool, 1));
-    CHECK(self.Receive<gen::MessageDownPID>(5s)->reason.ToString() == "normal");
+    CHECK(self.Receive<gen::MessageDownPID>(kit::kDeadline)->reason.ToString() == "normal");
   });
   // Nothing was said.
   std::error_code error;

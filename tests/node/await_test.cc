@@ -124,7 +124,7 @@ TEST_CASE("Await takes functions and deferred operations, and results of other s
     IoResult<void> waited = Await(timer.async_wait(asio::experimental::deferred));
     CHECK(waited);
     timer.expires_after(1ms);
-    CHECK(Await([&](AwaitToken token) { return timer.async_wait(token); }, 5s));
+    CHECK(Await([&](AwaitToken token) { return timer.async_wait(token); }, kit::kDeadline));
     asio::post(IoContext(self.Node()), Await());
     // Two values, and no error.
     auto pair =
