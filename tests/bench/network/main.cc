@@ -34,7 +34,8 @@ int main(int count, char** words) {
   serve->add_option("--port", port, "where it listens; 0: anywhere")->capture_default_str();
   CLI::App* const latency = add("latency",
                                 "calls as well; prints p50, p99 and the longest, how many are "
-                                "answered, how often it has connected anew, and in vain");
+                                "answered, how often it has connected anew, and in vain, and how "
+                                "long that took at most");
   CLI::App* const call = add("call", "calls a process of another node, one after the other");
   CLI::App* const stream = add("stream", "sends messages to a process of another node");
   for (CLI::App* const side : {call, latency, stream}) {
@@ -65,10 +66,10 @@ int main(int count, char** words) {
       Attack(peer, port);
     } else if (*latency) {
       const Latency measured = MeasureLatency(name, peer, bare.count);
-      std::printf("%.1f %.1f %.1f %lld %lld %lld\n", measured.p50, measured.p99, measured.most,
+      std::printf("%.1f %.1f %.1f %lld %lld %lld %.1f\n", measured.p50, measured.p99, measured.most,
                   static_cast<long long>(measured.answered),
                   static_cast<long long>(measured.connects),
-                  static_cast<long long>(measured.failed_connects));
+                  static_cast<long long>(measured.failed_connects), measured.longest_connect);
     } else if (*bare_serve) {
       ServeBare();
     } else if (*call) {

@@ -130,6 +130,7 @@ void Serve(const std::string& name, std::uint16_t port) {
   Must(node.SpawnRegister("echo", gen::Factory<Server>()));
   Must(node.SpawnRegister("counter", gen::Factory<Server>()));
   Must(node.SpawnRegister(dist::kVictim, gen::Factory<dist::Victim>()));
+  Must(node.SpawnRegister(dist::kLured, gen::Factory<dist::Lured>()));
   std::cout << "ready" << std::endl;  // NOLINT(performance-avoid-endl): somebody waits for it
   while (std::cin.get() != std::istream::traits_type::eof()) {
   }
@@ -163,7 +164,9 @@ Latency MeasureLatency(const std::string& name, const std::string& peer, std::in
         dist::Disconnect(self.Node(), gen::Atom(peer));
         while (!dist::Nodes(self.Node()).empty()) (void)self.Sleep(std::chrono::milliseconds(1));
         ++measured.connects;
+        const Clock::time_point begin = Clock::now();
         if (!dist::Ping(self, gen::Atom(peer), kPatient)) ++measured.failed_connects;
+        measured.longest_connect = std::max(measured.longest_connect, NanosecondsOfOne(begin, 1));
       }
       const Clock::time_point start = Clock::now();
       const auto answer = self.Call<std::string>(echo, payload, kPatient);
