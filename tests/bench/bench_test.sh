@@ -38,7 +38,9 @@ small latency_under_load busy=10 ms=50
 small stream n=10000 observe=$((20000 + RANDOM % 10000))
 if command -v python3 >/dev/null; then
   watched=$("$(dirname "${BASH_SOURCE[0]}")/watched.sh" "$bench" 1 5 small) || failed=1
-  grep -qE '^stream( +[0-9]+\.[0-9]){2} ' <<<"$watched" || { echo "watched.sh: $watched"; failed=1; }
+  for by in clock processor; do
+    grep -qE "^stream +$by( +[0-9]+\.[0-9]){2} " <<<"$watched" || { echo "watched.sh: $watched"; failed=1; }
+  done
 fi
 
 # Every workload is tried above.

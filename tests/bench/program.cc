@@ -40,7 +40,8 @@ void PrintHelp(const Program& program) {
       "Runs a workload on {1} and prints one line of JSON. The clock runs from the\n"
       "first message until the last handler has run; start, spawning and stop are outside.\n"
       "line_ns_before and line_ns_after: a cache line's way to the other core and back; compare\n"
-      "only runs in which they are alike.\n"
+      "only runs in which they are alike. processor_ns_per_op: the processor time of all threads\n"
+      "of the program, start and end of each run with it.\n"
       "\n"
       "every workload:\n",
       program.name, program.runs_on);
@@ -106,13 +107,21 @@ Measurement RunOften(const Params& params, const std::function<Measurement()>& r
   for (std::int64_t i = 0; i < params["warmup"]; ++i) (void)run();
   std::vector<Measurement> runs;
   const std::int64_t end = Now() + params["seconds"] * 1'000'000'000;
+  const std::int64_t processor_time = ProcessorTime();
+  std::int64_t ops = 0;
   do {
     runs.push_back(run());
+    ops += runs.back().ops;
   } while (Now() < end);
+  const auto spent = static_cast<double>(ProcessorTime() - processor_time);
   std::sort(runs.begin(), runs.end(), [](const Measurement& a, const Measurement& b) {
     return a.nanoseconds < b.nanoseconds;
   });
-  return runs[runs.size() / 2];
+  Measurement& median = runs[runs.size() / 2];
+  if (ops != 0) {
+    median.extra.emplace_back("processor_ns_per_op", spent / static_cast<double>(ops));
+  }
+  return median;
 }
 
 int Run(const Program& program, int count, char** words) {

@@ -4,7 +4,8 @@
 #
 # What a message costs while nobody observes its node, while an observer waits, and while READERS browsers read its page:
 # each row in all three ways, by turns, ROUNDS times. Prints a table of the medians, and how many times the first one the
-# others are; CSV gets every run. small: short runs, to try this out.
+# others are, by the clock and by the processor time of the node's program alone: the readers run on this machine, too.
+# CSV gets every run. small: short runs, to try this out.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 bench=$1 rounds=$2 readers=$3 csv=${4:-}
@@ -28,9 +29,9 @@ die() {
   exit 1
 }
 mkfifo "$work/alive"
-[[ -z $csv ]] || echo "row,way,nanoseconds" >"$csv"
+[[ -z $csv ]] || echo "row,way,nanoseconds,processor_nanoseconds" >"$csv"
 
-# run WAY WORKLOAD...: the nanoseconds of one operation.
+# run WAY WORKLOAD...: the nanoseconds of one operation, and those of processor time.
 run() {
   local way=$1 port=$((20000 + RANDOM % 10000)) words=()
   shift
@@ -51,7 +52,7 @@ run() {
     wait "$reading" || die "the readers: $(tail -n 1 "$work/readers")"
     reading=
   fi
-  sed -n 's/.*"ns_per_op": *\([0-9.e+]*\).*/\1/p' "$work/line" >"$work/nanoseconds"
+  sed -nE 's/.*"ns_per_op":([0-9.e+]+),.*"processor_ns_per_op":([0-9.e+]+).*/\1,\2/p' "$work/line" >"$work/nanoseconds"
   [[ -s $work/nanoseconds ]] || die "'$*' told no result"
 }
 
@@ -68,16 +69,25 @@ for ((round = 1; round <= rounds; ++round)); do
 done
 [[ ! -t 2 ]] || printf '\r%40s\r' '' >&2
 
-printf '%-10s %10s %10s %8s %10s %8s\n' row off on ratio "$readers read" ratio
+# median ROW WAY COLUMN
+median() {
+  awk -F, -v row="$1" -v way="$2" -v column="$3" '$1 == row && $2 == way { print $column }' "$work/results" |
+    sort -g | awk '{ values[NR] = $1 } END { print (values[int((NR + 1) / 2)] + values[int(NR / 2) + 1]) / 2 }'
+}
+
+printf '%-10s %-10s %10s %10s %8s %10s %8s\n' row by off on ratio "$readers read" ratio
 for row in "${rows[@]}"; do
-  printf '%-10s' "${row%%|*}"
-  off=
-  for way in off on watched; do
-    median=$(awk -F, -v row="${row%%|*}" -v way="$way" '$1 == row && $2 == way { print $3 }' "$work/results" |
-      sort -g | awk '{ values[NR] = $1 } END { print (values[int((NR + 1) / 2)] + values[int(NR / 2) + 1]) / 2 }')
-    printf ' %10.1f' "$median"
-    [[ -z $off ]] || awk -v a="$median" -v b="$off" 'BEGIN { printf " %8.3f", a / b }'
-    off=${off:-$median}
+  column=3
+  for by in clock processor; do
+    printf '%-10s %-10s' "${row%%|*}" "$by"
+    off=
+    for way in off on watched; do
+      found=$(median "${row%%|*}" "$way" "$column")
+      printf ' %10.1f' "$found"
+      [[ -z $off ]] || awk -v a="$found" -v b="$off" 'BEGIN { printf " %8.3f", a / b }'
+      off=${off:-$found}
+    done
+    echo
+    ((++column))
   done
-  echo
 done
