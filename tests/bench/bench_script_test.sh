@@ -12,7 +12,7 @@ built=$work/checkout/build/release/tests/bench
 mkdir -p "$work/checkout/scripts" "$work/checkout/tests/bench/peers/erlang" "$built/peers/caf" \
   "$work/other/tests/bench" "$work/bin"
 cp "$source_dir"/scripts/{bench,common.sh} "$work/checkout/scripts"
-cp "$source_dir"/tests/bench/table.awk "$work/checkout/tests/bench"
+cp "$source_dir"/tests/bench/{table.awk,scale.sh,scale.awk} "$work/checkout/tests/bench"
 cp "$source_dir"/tests/bench/peers/chart.awk "$work/checkout/tests/bench/peers"
 for command in "$work/checkout/scripts/setup" "$work/bin/cmake" "$work/bin/erl"; do
   printf '#!/bin/sh\nexit 0\n' >"$command"
@@ -122,4 +122,44 @@ expect 'watched' 0 '^watched: .*/tests/bench/ergon-bench 9 50$' --watched
 expect 'watched, other rounds' 0 '^watched: .* 2 50 .*/w.csv$' --watched --rounds 2 --csv "$work/w.csv"
 expect 'watched and network' 1 'a comparison of its own' --watched --network
 expect 'watched and a row' 1 'rows of its own: without stream' --watched stream
+
+# More workers: a program that takes 120 ns with one, and less with more, but no row is more than twice as fast.
+cat >"$built/ergon-bench" <<'PROGRAM'
+#!/usr/bin/env bash
+echo "$*" >>"$(dirname "$0")/told"
+case ${*: -1} in
+  workers=1) ns=120 ;;
+  workers=2) ns=80 ;;
+  *) ns=60 ;;
+esac
+echo "{\"ns_per_op\":$ns.0,\"ops\":1}"
+PROGRAM
+# processors N: so many there are.
+processors() {
+  printf '#!/bin/sh\necho %s\n' "$1" >"$work/bin/nproc"
+  chmod +x "$work/bin/nproc"
+}
+processors 6
+expect 'scale' 0 '^pool +2 +80\.0 +1\.50 +0\.75 \(0\.75 to 0\.75\)$' --scale --rounds 2 --csv "$work/s.csv" pool skynet
+for line in '^pool +1 +120\.0 +1\.00 +1\.00$' '^pool +4 +60\.0 +2\.00 +0\.50 ' '^skynet +6 +60\.0 +2\.00 +0\.33 ' \
+  '^pool +expected efficiency: sinks: '; do
+  grep -qE "$line" "$work/out" || { cat "$work/out"; echo "FAIL: scale: no /$line/"; failed=1; }
+done
+[[ $(grep -c '^pool,6,60.0$' "$work/s.csv")-$(wc -l <"$work/s.csv") == 2-17 ]] ||
+  { cat "$work/s.csv"; echo "FAIL: s.csv"; failed=1; }
+# By turns, with a pool that is as large as the machine.
+[[ $(sed -n 's/^pool .*producers=6 pool_workers=6 n=66666 workers=//p' "$built/told" | tr '\n' ' ') == '1 2 4 6 1 2 4 6 ' ]] ||
+  { cat "$built/told"; echo "FAIL: scale: what was told"; failed=1; }
+processors 1
+expect 'one processor' 0 '^there is one processor: ' --scale --rounds 1
+[[ $(grep -cE '^[a-z_0-9]+ +1 +120\.0 +1\.00 +1\.00$' "$work/out") == 7 ]] ||
+  { cat "$work/out"; echo "FAIL: scale with one processor"; failed=1; }
+printf '#!/bin/sh\nexit 3\n' >"$built/ergon-bench"
+expect 'scale fails' 1 "scale.sh: 'fan_in n=100000 workers=1' has failed" --scale --rounds 1 fan_in
+printf '#!/bin/sh\n' >"$built/ergon-bench"
+expect 'scale without a result' 1 "'fan_in n=100000 workers=1' told no result" --scale --rounds 1 fan_in
+expect 'scale and peers' 1 'scale is a comparison of its own' --scale --peers
+expect 'scale and network' 1 'is a comparison of its own' --network --scale
+expect 'scale and a row' 1 "the work of 'ring_1' cannot be spread; there are ping_pong_100, stream_1000," --scale ring_1
+expect 'scale, no number' 1 "'x' is no number" --scale --rounds x
 exit $failed

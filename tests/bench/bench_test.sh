@@ -34,6 +34,8 @@ small inspect n=1000 pairs=2
 small urgent n=20000
 small timer n=100
 small latency_under_load busy=10 ms=50
+small pool n=1000 workers=1
+small skynet n=1000 workers=1 policy=sharing
 
 small stream n=10000 observe=$((20000 + RANDOM % 10000))
 if command -v python3 >/dev/null; then
@@ -64,6 +66,7 @@ refused "n: 'many' is not a number" ping_pong n=many
 refused "n: '0' is not a number in 1.." ping_pong n=0
 refused "m: no such key" ping_pong m=1
 refused "readers: '1001' is not a number in 0..1000" stream readers=1001
+refused "workers: '0' is not a number in 1..1024" stream workers=0
 refused "not of the form key=value" ping_pong fast
 refused "policy: 'chaos' is none of stealing, sharing" ping_pong policy=chaos
 refused "n: 'nan' is not a number" ping_pong n=nan

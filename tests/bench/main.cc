@@ -1,12 +1,15 @@
 // ergon-bench: one workload, one line of JSON.
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
 #include <bench/program.h>
 #include <bench/workload.h>
+#include <ergon/core/work_sharing.h>
+#include <ergon/core/work_stealing.h>
 #include <ergon/node/node.h>
 #include <ergon/node/observer.h>
 
@@ -42,14 +45,28 @@ void Observe(gen::Node& node, const Params& params) {
   while (connections() < readers) std::this_thread::sleep_for(std::chrono::milliseconds(10));
 }
 
+// A node has two workers at least: one alone has to be brought, as a dispatcher of one's own.
+std::shared_ptr<core::Dispatcher> OneWorker(const gen::NodeOptions& options) {
+  const core::DispatcherOptions one{.workers = 1,
+                                    .throughput = options.throughput,
+                                    .turn_ns = options.turn_time.count(),
+                                    .turn_limit_ns = options.turn_limit.count()};
+  return options.policy == gen::DispatcherPolicy::kWorkSharing ? core::MakeWorkSharing(one)
+                                                               : core::MakeWorkStealing(one);
+}
+
 Measurement RunOnNode(std::size_t index, const Params& params) {
   gen::NodeOptions options;
-  options.workers = static_cast<int>(params["workers"]);
   options.policy = params["policy"] != 0 ? gen::DispatcherPolicy::kWorkSharing
                                          : gen::DispatcherPolicy::kWorkStealing;
   options.throughput = static_cast<int>(params["throughput"]);
   options.turn_time = std::chrono::microseconds(params["turn_time_us"]);
   options.turn_limit = std::chrono::microseconds(params["turn_limit_us"]);
+  if (params["workers"] == 1) {
+    options.dispatcher = OneWorker(options);
+  } else {
+    options.workers = static_cast<int>(params["workers"]);
+  }
   auto node = node::Start("bench@localhost", options);
   Must(node);
   Observe(*node, params);

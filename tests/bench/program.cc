@@ -16,7 +16,7 @@ namespace {
 
 // What every workload can be told besides its own.
 std::vector<Param> CommonParams(const Program& program) {
-  std::vector<Param> params = {{"workers", 2, 2, 1024, "threads that run handlers"}};
+  std::vector<Param> params = {{"workers", 2, 1, 1024, "threads that run handlers"}};
   params.insert(params.end(), program.common.begin(), program.common.end());
   params.push_back({"warmup", 1, 0, 100, "runs that do not count, first"});
   params.push_back(
