@@ -6,7 +6,7 @@ namespace {
 constexpr int kBlocks = 32;  // of each thread, and of who is none
 
 struct alignas(core::kEnvelopeAlignment) Block {
-  unsigned char memory[2 * core::kEnvelopeAlignment];
+  unsigned char memory[4 * core::kEnvelopeAlignment];
 };
 
 struct Owner {

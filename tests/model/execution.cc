@@ -63,12 +63,11 @@ void Execution::Begin(const Options& options, Model& model, Chooser chooser) {
   failure_.clear();
   steps_ = 0;
   sleeps_ = 0;
-  for (int i = 0; i < kMaxThreads; ++i) {
-    Thread& thread = threads_[static_cast<std::size_t>(i)];
-    thread.ended = i >= options.threads;
+  for (Thread& thread : Threads()) {
+    thread.ended = false;
     thread.next = Operation{};
     thread.clock = VectorClock{};
-    thread.clock.counts[static_cast<std::size_t>(i)] = 1;
+    thread.clock.counts[static_cast<std::size_t>(thread.number)] = 1;
     thread.buffer.clear();
     thread.seen = nullptr;
     thread.timeouts_left = options.timeouts;
@@ -91,7 +90,8 @@ void Execution::Main(transfer_t from) {
 }
 
 bool Execution::IsDone() const {
-  return model_->MayRest() || std::all_of(threads_.begin(), threads_.end(),
+  const auto threads = Threads();
+  return model_->MayRest() || std::all_of(threads.begin(), threads.end(),
                                           [](const Thread& thread) { return thread.ended; });
 }
 
@@ -120,13 +120,13 @@ bool Execution::CanStep(const Thread& thread) const {
 
 AgentSet Execution::Enabled() const {
   AgentSet enabled = 0;
-  for (const Thread& thread : threads_) {
+  for (const Thread& thread : Threads()) {
     if (CanStep(thread)) enabled |= 1u << thread.number;
     if (!thread.buffer.empty()) enabled |= 1u << (thread.number + kMaxThreads);
   }
   if (enabled != 0 || options_.timeouts == 0) return enabled;
   // Nothing happens any more, but time passes.
-  for (const Thread& thread : threads_) {
+  for (const Thread& thread : Threads()) {
     const bool sleeps = !thread.ended && thread.next.kind == Kind::kFutexSleep;
     if (sleeps && thread.timed) enabled |= 1u << thread.number;
   }
@@ -191,7 +191,7 @@ Location& Execution::Use(const void* address) {
 void Execution::Wake(const void* word, int count) {
   for (; count > 0; --count) {
     Thread* first = nullptr;  // first in, first out, as the kernel does it among equals
-    for (Thread& thread : threads_) {
+    for (Thread& thread : Threads()) {
       if (thread.ended || thread.next.kind != Kind::kFutexSleep || thread.woken) continue;
       if (thread.next.location != word) continue;
       if (first == nullptr || thread.sleeps_since < first->sleeps_since) first = &thread;

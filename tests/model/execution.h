@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -111,6 +112,13 @@ class Execution {
   };
 
   static void Main(boost::context::detail::transfer_t from);
+  // Those of this model.
+  [[nodiscard]] std::span<Thread> Threads() {
+    return {threads_.data(), static_cast<std::size_t>(options_.threads)};
+  }
+  [[nodiscard]] std::span<const Thread> Threads() const {
+    return {threads_.data(), static_cast<std::size_t>(options_.threads)};
+  }
   [[nodiscard]] bool CanStep(const Thread& thread) const;
   void Flush(Thread& thread);
 

@@ -1,5 +1,6 @@
 #include "explorer.h"
 
+#include <bit>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -14,10 +15,20 @@
 namespace ergon::model {
 namespace {
 
-constexpr std::size_t kMaxSteps = 5'000;  // more: it runs for ever
+constexpr std::size_t kMaxSteps = 50'000;  // more: it runs for ever
 constexpr int kNobody = -1;
 
 bool IsIn(AgentSet set, int agent) { return (set >> agent & 1) != 0; }
+
+// As schedules are written: threads are 0 to 9 and A to F, their store buffers a to p.
+char LetterOf(int agent) {
+  if (agent >= kMaxThreads) return static_cast<char>('a' + agent - kMaxThreads);
+  return static_cast<char>(agent < 10 ? '0' + agent : 'A' + agent - 10);
+}
+int AgentOf(char letter) {
+  if (letter >= 'a') return letter - 'a' + kMaxThreads;
+  return letter >= 'A' ? letter - 'A' + 10 : letter - '0';
+}
 
 bool Writes(Kind kind) { return kind != Kind::kLoad && kind != Kind::kPause; }
 
@@ -52,6 +63,9 @@ class Explorer {
   bool NextSchedule();
   int DecideAgent(AgentSet enabled);
   int Pick(AgentSet candidates) const;
+  int PickByChance(AgentSet candidates);
+  std::uint64_t Random();
+  [[nodiscard]] bool ByChance() const { return options_.seeds != 0; }
   [[nodiscard]] bool Replaying() const { return !replay_.empty(); }
   // What the schedule to repeat goes on with; after its end the default.
   [[nodiscard]] bool HasReplay() const { return depth_ < replay_.size(); }
@@ -64,6 +78,8 @@ class Explorer {
   AgentSet sleeping_ = 0;
   int last_ = kNobody;  // the thread that took the latest step
   int detours_ = 0;
+  std::uint64_t seed_ = 0;  // of this execution, with Options::seeds
+  std::uint64_t random_ = 0;
   std::string replay_;
 };
 
@@ -78,20 +94,38 @@ int Explorer::Pick(AgentSet candidates) const {
   return __builtin_ctz(candidates);
 }
 
-int Explorer::Replayed() {
-  const char letter = replay_[depth_];
-  return letter >= 'a' ? letter - 'a' + kMaxThreads : letter - '0';
+// splitmix64
+std::uint64_t Explorer::Random() {
+  std::uint64_t mixed = random_ += 0x9e3779b97f4a7c15u;
+  mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9u;
+  mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebu;
+  return mixed ^ mixed >> 31;
 }
+
+// With two of three seeds a thread goes on for some time, and gets far ahead of the others.
+int Explorer::PickByChance(AgentSet candidates) {
+  const bool stays = Random() % 8 < 3 * (seed_ % 3);
+  if (stays && last_ != kNobody && IsIn(candidates, last_)) return last_;
+  const auto count = static_cast<std::uint64_t>(std::popcount(candidates));
+  for (std::uint64_t skipped = Random() % count; skipped > 0; --skipped) {
+    candidates &= candidates - 1;
+  }
+  return std::countr_zero(candidates);
+}
+
+int Explorer::Replayed() { return AgentOf(replay_[depth_]); }
 
 // The agent, or kNobody if all that can go on are asleep.
 int Explorer::DecideAgent(AgentSet enabled) {
   if (depth_ == decisions_.size()) {
     AgentSet candidates = enabled & ~sleeping_;
-    if (options_.detours != kUnbounded && detours_ >= options_.detours) {
+    if (!ByChance() && options_.detours != kUnbounded && detours_ >= options_.detours) {
       candidates = 1u << Pick(enabled);
     }
     if (candidates == 0) return kNobody;
-    const int chosen = HasReplay() ? Replayed() : Pick(candidates);
+    const int chosen = HasReplay()  ? Replayed()
+                       : ByChance() ? PickByChance(candidates)
+                                    : Pick(candidates);
     decisions_.push_back({false, chosen, 0, candidates, 0, sleeping_});
   }
   const Decision& decision = decisions_[depth_++];
@@ -103,8 +137,9 @@ int Explorer::DecideAgent(AgentSet enabled) {
   sleeping_ = 0;
   const AgentSet asleep = sleeps ? decision.sleeping | decision.tried : 0;
   const Execution& execution = TheExecution();
-  for (int agent = 0; agent < kMaxAgents; ++agent) {
-    if (IsIn(asleep, agent) && !Dependent(execution.Next(agent), execution.Next(decision.chosen))) {
+  for (AgentSet left = asleep; left != 0; left &= left - 1) {
+    const int agent = std::countr_zero(left);
+    if (!Dependent(execution.Next(agent), execution.Next(decision.chosen))) {
       sleeping_ |= 1u << agent;
     }
   }
@@ -113,7 +148,9 @@ int Explorer::DecideAgent(AgentSet enabled) {
 
 int Explorer::Choose(int count) {
   if (depth_ == decisions_.size()) {
-    decisions_.push_back({true, HasReplay() ? Replayed() : 0, count, 0, 0, 0});
+    const int by_chance =
+        ByChance() ? static_cast<int>(Random() % static_cast<std::uint64_t>(count)) : 0;
+    decisions_.push_back({true, HasReplay() ? Replayed() : by_chance, count, 0, 0, 0});
   }
   return decisions_[depth_++].chosen;
 }
@@ -147,6 +184,7 @@ Explorer::End Explorer::RunOnce() {
   sleeping_ = 0;
   last_ = kNobody;
   detours_ = 0;
+  random_ = ++seed_;
   std::unique_ptr<Model> model = make_();
   execution.Begin(options_, *model, [](int count) { return current->Choose(count); });
   End end = RunThreads();
@@ -160,6 +198,10 @@ Explorer::End Explorer::RunOnce() {
 }
 
 bool Explorer::NextSchedule() {
+  if (ByChance()) {
+    decisions_.clear();
+    return seed_ < options_.seeds;
+  }
   for (; !decisions_.empty(); decisions_.pop_back()) {
     Decision& decision = decisions_.back();
     if (decision.is_chance) {
@@ -179,9 +221,7 @@ bool Explorer::NextSchedule() {
 std::string Explorer::Report() const {
   std::string schedule;
   for (std::size_t i = 0; i < depth_ && i < decisions_.size(); ++i) {
-    const int chosen = decisions_[i].chosen;
-    const bool is_flush = !decisions_[i].is_chance && chosen >= kMaxThreads;
-    schedule += static_cast<char>(is_flush ? 'a' + chosen - kMaxThreads : '0' + chosen);
+    schedule += LetterOf(decisions_[i].chosen);
   }
   return "model " + std::string(options_.name) + ": " + TheExecution().failure() + "\n" +
          TheExecution().Trace() + "  ERGON_MODEL_REPLAY='" + options_.name + ":" + schedule + "'";

@@ -1,4 +1,5 @@
-// Runs a small program of two to four threads in every order its atomic operations can take.
+// Runs a small program of a few threads in every order its atomic operations can take; or, of as many as sixteen threads,
+// in orders that are chosen by chance.
 //
 // Threads are fibers of one real thread. Before each atomic operation a thread hands over to the
 // explorer, which decides who goes on. All decisions of one execution are a list; the next
@@ -26,7 +27,7 @@
 
 namespace ergon::model {
 
-inline constexpr int kMaxThreads = 4;
+inline constexpr int kMaxThreads = 16;
 inline constexpr int kUnbounded = -1;
 
 struct Options {
@@ -36,6 +37,9 @@ struct Options {
   // has to wait, and then the first that can go on does (delay bounding: Emmi, Qadeer, Rakamaric,
   // 2011). What a fault needs is usually few of these.
   int detours = kUnbounded;
+  // If not 0: so many executions, each in an order that a seed, 1 to this, chooses. For programs that are too large for
+  // all orders; `detours` has no meaning then. The same each time.
+  std::uint64_t seeds = 0;
   // False: sequential consistency.
   bool store_buffers = true;
   // exchange(true) on an atomic<bool> that is true waits until it is false: spin locks, without the
@@ -70,7 +74,7 @@ class Model {
 struct Result {
   std::uint64_t executions = 0;  // that ran to their end
   std::uint64_t pruned = 0;      // cut off: the same as others
-  bool complete = false;         // there are no more
+  bool complete = false;         // there are no more, or no more seeds
   std::string failure;           // empty: none; otherwise what, and the schedule
 };
 

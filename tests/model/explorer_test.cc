@@ -39,7 +39,7 @@ TEST_CASE("model: the explorer finds Dekker's pattern without seq_cst stores") {
   CHECK(right.executions >= 3);
 }
 
-template <bool kAtomic>
+template <bool kAtomic, int kThreads = 3>
 class Counter : public Model {
  public:
   void Run(int) override {
@@ -49,7 +49,7 @@ class Counter : public Model {
       counter_.store(counter_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
   }
-  void Finish() override { Check(counter_.load() == 3, "an increment is lost"); }
+  void Finish() override { Check(counter_.load() == kThreads, "an increment is lost"); }
 
  private:
   std::atomic<int> counter_{0};
@@ -68,6 +68,27 @@ TEST_CASE("model: the explorer finds a lost increment") {
   const Result right = Explore<Counter<true>>({.name = "increment", .threads = 3});
   CHECK(right.failure == "");
   CHECK(right.executions == 6);
+}
+
+TEST_CASE(
+    "model: orders chosen by chance find a lost increment among sixteen threads, again and again") {
+  const Options options{.name = "increment-by-chance", .threads = 16, .seeds = 30};
+  using InTwoSteps = Counter<false, 16>;
+  const Result lost = Explore<InTwoSteps>(options);
+  CHECK(lost.failure.find("is lost") != std::string::npos);
+  CHECK(Explore<InTwoSteps>(options).failure == lost.failure);
+  const std::string sign = "ERGON_MODEL_REPLAY='";
+  const std::size_t begin = lost.failure.rfind(sign) + sign.size();
+  const std::string schedule = lost.failure.substr(begin, lost.failure.size() - begin - 1);
+  CHECK(schedule.find_first_of("ABCDEF") != std::string::npos);
+  REQUIRE(setenv("ERGON_MODEL_REPLAY", schedule.c_str(), 1) == 0);
+  const Result replayed = Explore<InTwoSteps>({.name = "increment-by-chance", .threads = 16});
+  unsetenv("ERGON_MODEL_REPLAY");
+  CHECK(replayed.failure == lost.failure);
+  const Result right = Explore<Counter<true, 16>>(options);
+  CHECK(right.failure == "");
+  CHECK(right.complete);
+  CHECK(right.executions == 30);
 }
 
 // A sleeper that must be woken, and a waker who wakes only if it sees that somebody sleeps.

@@ -67,7 +67,7 @@ void Destroy(const void* location) {
   Execution::Thread* thread = execution.Running();
   if (thread == nullptr) return;
   Location& place = execution.locations().At(location);
-  for (int other = 0; other < kMaxThreads; ++other) {
+  for (int other = 0; other < execution.options().threads; ++other) {
     if (!Before(*thread, other, place.used[static_cast<std::size_t>(other)])) {
       execution.FailInThread("destroys an atomic that another thread may be using");
     }
@@ -237,7 +237,7 @@ void WritePlain(PlainState& state) {
   if (state.writer >= 0 && !Before(*thread, state.writer, state.written)) {
     execution.FailInThread("writes plain data that another thread may be writing");
   }
-  for (int other = 0; other < kMaxThreads; ++other) {
+  for (int other = 0; other < execution.options().threads; ++other) {
     if (!Before(*thread, other, state.read[other])) {
       execution.FailInThread("writes plain data that another thread may be reading");
     }

@@ -169,6 +169,63 @@ TEST_CASE("model: a worker blocks, others find what is in its ring, and stop") {
   CheckModel<Stealing<2>>({.name = "idle-stealing-2", .threads = 3, .detours = 3}, 30'000);
 }
 
+// A tree of as many jobs as there are workers: each makes two more ready in its worker's ring, and then blocks until all
+// have begun. So each job needs a worker of its own, and all but the first one have to be woken or to find it in time.
+class Sixteen : public Dispatcher {
+ public:
+  Sixteen() : Dispatcher(kWorkers, false) {}
+  void Run(int thread) override {
+    if (thread == 0) RunNumber(0, 0);
+    Work(thread);
+  }
+  void Finish() override {
+    Check(ended_.load() == kWorkers, "a job was not done once");
+    Check(!HasWork(), "a job is left");
+  }
+
+ private:
+  static constexpr int kWorkers = 16;
+
+  struct Numbered final : Schedulable {
+    TurnEnd RunTurn() override { return TurnEnd::kIdle; }
+    Plain<int> number{0};  // written by who publishes the job
+  };
+
+  bool Take(int worker) override {
+    Schedulable* job = rings_[worker].Pop();
+    for (int i = 1; job == nullptr && i < kWorkers; ++i) {
+      job = rings_[(worker + i) % kWorkers].StealInto(rings_[worker]);
+    }
+    taken_[worker] = static_cast<Numbered*>(job);
+    return job != nullptr;
+  }
+  bool HasWork() override {
+    return std::any_of(rings_.begin(), rings_.end(), [](auto& ring) { return !ring.Empty(); });
+  }
+  void RunJob(int worker) override { RunNumber(worker, taken_[worker]->number.Read()); }
+  void RunNumber(int worker, int number) {
+    for (const int next : {2 * number + 1, 2 * number + 2}) {
+      if (next >= kWorkers) continue;
+      jobs_[next].number.Write(next);
+      Check(rings_[worker].TryPush(jobs_[next]), "the ring is full");
+      idle_.NotifyWork();
+    }
+    begun_.fetch_add(1, std::memory_order_acq_rel);
+    while (begun_.load(std::memory_order_acquire) < kWorkers) CpuPause();
+    if (ended_.fetch_add(1, std::memory_order_acq_rel) == kWorkers - 1) Stop();
+  }
+
+  std::array<RunQueue<4>, kWorkers> rings_;
+  std::array<Numbered, kWorkers> jobs_;
+  std::array<Numbered*, kWorkers> taken_{};  // each its worker's own
+  std::atomic<int> begun_{0};
+  std::atomic<int> ended_{0};
+};
+
+TEST_CASE("model: sixteen workers find sixteen jobs that wait for each other") {
+  CheckModel<Sixteen>({.name = "idle-sixteen", .threads = 16, .seeds = 2000}, 2000);
+}
+
 // A job from outside makes another one ready in its worker's private slot, which nobody is told
 // about, and blocks until that is done: the rescuer has to find it.
 class Stranded : public Dispatcher {
