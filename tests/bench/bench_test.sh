@@ -33,6 +33,7 @@ small pool_work n=1000
 small inspect n=1000 pairs=2
 small urgent n=20000
 small timer n=100
+small timer n=100 armed=1000
 small latency_under_load busy=10 ms=50
 small pool n=1000 workers=1
 small skynet n=1000 workers=1 policy=sharing

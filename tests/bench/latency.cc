@@ -1,5 +1,8 @@
 // How long a message waits that should not have to.
+#include <chrono>
+#include <cstdint>
 #include <thread>
+#include <vector>
 
 #include <bench/workload.h>
 #include <ergon/act/actor.h>
@@ -152,12 +155,41 @@ class Armer final : public act::Actor {
   }
 };
 
+// Arms timers that are due long after the run.
+class Keeper final : public act::Actor {
+ public:
+  Keeper(Finish* finish, std::vector<gen::TimerHandle>* armed) : finish_(finish), armed_(armed) {}
+
+ private:
+  gen::Status HandleMessage(gen::PID, gen::Message& message) override {
+    std::uint64_t random = 1;
+    for (std::int64_t left = message.As<Start>()->count; left > 0; --left) {
+      random = Work(random, 1);
+      auto timer = SendAfter(Self(), Tick{}, std::chrono::seconds(3600 + random % 3600));
+      Must(timer);
+      armed_->push_back(*timer);
+    }
+    finish_->Part();
+    return gen::Continue();
+  }
+
+  Finish* finish_;
+  std::vector<gen::TimerHandle>* armed_;
+};
+
 Measurement RunTimer(gen::Node& node, const Params& params) {
   const std::int64_t n = params["n"];
   std::vector<std::int64_t> lateness;
   lateness.reserve(static_cast<std::size_t>(n));
   Finish finish(node, 1);
   Cast cast(node);
+  std::vector<gen::TimerHandle> armed;
+  if (params["armed"] != 0) {
+    Finish all_armed(node, 1);
+    const gen::PID keeper = cast.Spawn(gen::Factory<Keeper>(&all_armed, &armed));
+    Must(node.Send(keeper, Start{{}, params["armed"]}));
+    (void)all_armed.Wait();
+  }
   const gen::PID late = cast.Spawn(gen::Factory<Late>(&finish, &lateness, n));
   const gen::PID armer = cast.Spawn(gen::Factory<Armer>());
   const std::int64_t start = Now();
@@ -167,6 +199,7 @@ Measurement RunTimer(gen::Node& node, const Params& params) {
   measurement.extra.emplace_back("cpu_us_per_op", static_cast<double>(ProcessorTime() - processor) /
                                                       1000.0 / static_cast<double>(n));
   AddLatencies(measurement, lateness);
+  for (const gen::TimerHandle& timer : armed) (void)timer.Cancel();
   return measurement;
 }
 
@@ -189,7 +222,8 @@ Workload LatencyUnderLoad() {
 Workload Timer() {
   return {"timer",
           "delayed sends over 10 ms to 1 s: processor time of each, lateness",
-          {{"n", 100'000, 1, 10'000'000}},
+          {{"n", 100'000, 1, 10'000'000},
+           {"armed", 0, 0, 10'000'000, "timers besides, which are not due during the run"}},
           RunTimer};
 }
 
