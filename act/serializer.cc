@@ -122,7 +122,7 @@ void Serializer::Pass(core::Envelope& envelope) {
 }
 
 gen::Status Serializer::OnExit(const core::Envelope& envelope) const {
-  const auto* exit = const_cast<core::Envelope&>(envelope).ValueAs<gen::MessageExitPID>();
+  const auto* exit = envelope.ValueAs<gen::MessageExitPID>();
   const gen::Reason* reason = ReasonOfExit(envelope);
   if (reason == nullptr) return gen::Continue();
   // Others' signals as for processes that do not trap exits.

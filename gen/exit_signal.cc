@@ -7,7 +7,7 @@ namespace ergon::gen {
 namespace {
 
 template <class Signal>
-const Reason* ReasonIn(core::Envelope& envelope) noexcept {
+const Reason* ReasonIn(const core::Envelope& envelope) noexcept {
   const auto* signal = envelope.ValueAs<Signal>();
   return signal == nullptr ? nullptr : &signal->reason;
 }
@@ -15,11 +15,10 @@ const Reason* ReasonIn(core::Envelope& envelope) noexcept {
 }  // namespace
 
 const Reason* ReasonOfExit(const core::Envelope& envelope) noexcept {
-  auto& signal = const_cast<core::Envelope&>(envelope);
-  if (const Reason* reason = ReasonIn<MessageExitPID>(signal)) return reason;
-  if (const Reason* reason = ReasonIn<MessageExitProcessID>(signal)) return reason;
-  if (const Reason* reason = ReasonIn<MessageExitAlias>(signal)) return reason;
-  return ReasonIn<MessageExitEvent>(signal);
+  if (const Reason* reason = ReasonIn<MessageExitPID>(envelope)) return reason;
+  if (const Reason* reason = ReasonIn<MessageExitProcessID>(envelope)) return reason;
+  if (const Reason* reason = ReasonIn<MessageExitAlias>(envelope)) return reason;
+  return ReasonIn<MessageExitEvent>(envelope);
 }
 
 }  // namespace ergon::gen

@@ -36,8 +36,7 @@ using TraceId = std::uint64_t;
 // Returns the trace id of an envelope; 0: it has none.
 [[nodiscard]] inline TraceId TraceOf(const core::Envelope& envelope) noexcept {
   if (!IsTraced(envelope)) return 0;
-  // Trace() changes nothing, but has no const overload.
-  if (HasTraceBehind(envelope)) return const_cast<core::Envelope&>(envelope).Trace();
+  if (HasTraceBehind(envelope)) return envelope.Trace();
   return static_cast<TraceId>(envelope.deadline);
 }
 // Gives a trace id to an envelope that has its place in front of the value.

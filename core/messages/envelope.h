@@ -51,30 +51,51 @@ struct Envelope {
   static constexpr std::uint8_t kFlagTraced = 64;     // it has a trace id (see gen/trace.h)
   static constexpr std::uint8_t kFlagInOrder = 128;   // a notice: behind the messages before it
 
-  [[nodiscard]] void* Value() noexcept {
-    const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(this) + sizeof(Envelope);
-    const std::uintptr_t mask = type->alignment - 1;
-    return reinterpret_cast<void*>((end + mask) & ~mask);
+  // Returns the place of the value. Only with a type.
+  [[nodiscard]] void* Value() noexcept { return reinterpret_cast<void*>(AddressOfValue()); }
+  [[nodiscard]] const void* Value() const noexcept {
+    return reinterpret_cast<const void*>(AddressOfValue());
   }
-  // As Value, of an envelope with a value of type T.
+  // Returns what Value returns, of an envelope with a value of type T.
   template <class T>
   [[nodiscard]] void* PlaceOf() noexcept {
-    constexpr std::size_t kOffset = (sizeof(Envelope) + alignof(T) - 1) & ~(alignof(T) - 1);
-    return reinterpret_cast<std::byte*>(this) + kOffset;
+    return reinterpret_cast<std::byte*>(this) + OffsetOf<T>();
   }
+  // Returns the value, or null if it has another type.
   template <class T>
   [[nodiscard]] T* ValueAs() noexcept {
     return IsType<T>(type) ? static_cast<T*>(PlaceOf<T>()) : nullptr;
   }
+  template <class T>
+  [[nodiscard]] const T* ValueAs() const noexcept {
+    if (!IsType<T>(type)) return nullptr;
+    return reinterpret_cast<const T*>(reinterpret_cast<const std::byte*>(this) + OffsetOf<T>());
+  }
   // Returns the tag that the upper layers have given the envelope. Only with kFlagTagged.
   [[nodiscard]] std::uint64_t& Tag() noexcept {
-    const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(Value()) + type->size;
-    return *reinterpret_cast<std::uint64_t*>((end + 7) & ~std::uintptr_t{7});
+    return *reinterpret_cast<std::uint64_t*>(AddressOfTag());
   }
   // Sets the numbers that are not 0; see MakeEnvelopeWith.
   void SetNumbers(std::uint64_t tag, std::uint64_t trace) noexcept;
   // Returns the trace id, which stands behind the tag. Only with a trace id that MakeEnvelopeWith was given.
   [[nodiscard]] std::uint64_t& Trace() noexcept { return *(&Tag() + 1); }
+  [[nodiscard]] std::uint64_t Trace() const noexcept {
+    return *(reinterpret_cast<const std::uint64_t*>(AddressOfTag()) + 1);
+  }
+
+ private:
+  template <class T>
+  static consteval std::size_t OffsetOf() {
+    return (sizeof(Envelope) + alignof(T) - 1) & ~(alignof(T) - 1);
+  }
+  [[nodiscard]] std::uintptr_t AddressOfValue() const noexcept {
+    const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(this) + sizeof(Envelope);
+    const std::uintptr_t mask = type->alignment - 1;
+    return (end + mask) & ~mask;
+  }
+  [[nodiscard]] std::uintptr_t AddressOfTag() const noexcept {
+    return (AddressOfValue() + type->size + 7) & ~std::uintptr_t{7};
+  }
 };
 static_assert(sizeof(Envelope) == 56, "a message of 8 bytes has to fit one cache line");
 static_assert(std::is_trivially_destructible_v<Envelope>);

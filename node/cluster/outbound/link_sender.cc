@@ -151,13 +151,12 @@ void LinkSender::Demonitor(gen::PID local, gen::PID remote, gen::Ref ref) {
 }
 
 gen::Result<void> LinkSender::SendDown(gen::PID remote, const core::Envelope& notice) {
-  auto& envelope = const_cast<core::Envelope&>(notice);
   gen::Reason reason;
-  if (const auto* pid = envelope.ValueAs<gen::MessageDownPID>()) {
+  if (const auto* pid = notice.ValueAs<gen::MessageDownPID>()) {
     reason = pid->reason;
-  } else if (const auto* name = envelope.ValueAs<gen::MessageDownProcessID>()) {
+  } else if (const auto* name = notice.ValueAs<gen::MessageDownProcessID>()) {
     reason = name->reason;
-  } else if (const auto* alias = envelope.ValueAs<gen::MessageDownAlias>()) {
+  } else if (const auto* alias = notice.ValueAs<gen::MessageDownAlias>()) {
     reason = alias->reason;
   } else {
     return gen::ErrUnsupported;

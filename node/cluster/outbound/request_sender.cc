@@ -35,7 +35,7 @@ gen::Result<void> RequestSender::Send(gen::PID remote, const core::Envelope& req
   // The request is passed on. The other node takes monitors and callers of its peer only, and the answer would not come
   // here.
   if (local.node != settings_.node) return NotPassedOn(local, remote);
-  if (const auto* spawn = const_cast<core::Envelope&>(request).ValueAs<RemoteSpawn>()) {
+  if (const auto* spawn = request.ValueAs<RemoteSpawn>()) {
     return SendSpawn(remote, request, *spawn);
   }
   if (core::IsType<RoomQuestion>(request.type)) {
@@ -63,7 +63,7 @@ gen::Result<void> RequestSender::SendRequestIn(Form tried, Form& form, gen::PID 
                                                const core::Envelope& request,
                                                const Values::Writer* how) {
   const gen::PID local = gen::PID::FromAddress(request.from);
-  const auto* any = const_cast<core::Envelope&>(request).ValueAs<TermRequest>();
+  const auto* any = request.ValueAs<TermRequest>();
   const std::string reference = Reference(request.ref);
   Scratch scratch;
   std::string* const frame = OpenFrameOf(scratch, remote, request, traces_);
@@ -145,7 +145,7 @@ gen::Result<void> RequestSender::Ask(gen::PID remote, const PeerState::Call& que
 }
 
 gen::Result<void> RequestSender::SendInspection(gen::PID remote, const core::Envelope& request) {
-  const auto* asked = const_cast<core::Envelope&>(request).ValueAs<gen::InspectRequest>();
+  const auto* asked = request.ValueAs<gen::InspectRequest>();
   if (asked->wanted != nullptr) {
     if (auto known = values_.CheckRegistered(*asked->wanted); !known) return known;
   }

@@ -252,8 +252,7 @@ gen::Result<void> Values::Append(std::string& out, const core::Envelope& envelop
 
 gen::Result<void> Values::Append(std::string& out, const core::Envelope& envelope,
                                  const Writer& writer, Form form) const {
-  // The value is not changed, but an envelope has no way to say so.
-  const void* const value = const_cast<core::Envelope&>(envelope).Value();
+  const void* const value = envelope.Value();
   if (form == Form::kPacked) return PackedTypes::Append(out, *writer.packed, value);
   const std::size_t begin = out.size();
   try {
