@@ -241,9 +241,7 @@ bool ProcessRunner::RunInitInline(gen::Error& failure) {
   return ready;
 }
 
-gen::Result<gen::PID> ProcessRunner::SpawnChild(const SpawnRequest& request) {
-  if (!IsInOwnTurn()) [[unlikely]]
-    return NotInOwnTurn("Spawn");
+gen::Result<gen::PID> ProcessRunner::MakeChild(const SpawnRequest& request) {
   if (!request.announce) CheckMaySuspend("Spawn");
   auto opened = rooms_.spawning.Open(request);
   if (!opened) return std::move(opened.error());

@@ -52,53 +52,53 @@ class SuspendedSender final : public WaitingSender {
 
 gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::EnvelopePtr request,
                                                      std::chrono::nanoseconds timeout) {
-  if (!InOwnTurn()) [[unlikely]]
-    return NotInOwnTurn("Call");
-  CheckMaySuspend("Call");
-  const gen::PID self = rooms_.addresses.PidOf(Id());
-  if (to == self) {
-    return gen::Error(gen::ErrorCode::kDeadlock, fmt::format("{} would wait for itself ({})", to,
-                                                             TypeForPeople(request->type)));
-  }
-  if (IsInterrupted()) return EndingError();
-  const std::int64_t now = rooms_.clock.Now();
-  const std::int64_t deadline = timeout == gen::kInfinite ? 0 : core::DeadlineAfter(now, timeout);
-  PendingWait wait(*this);
-  request->from = self.ToAddress();
-  request->ref = wait.id();
-  request->deadline = deadline;
-  CallEdge& edge = call_edge() != nullptr ? *call_edge() : GetCallEdge();
-  ProcessSlot* const callee = rooms_.addresses.Find(to);
-  // On another node: nobody whom the graph of waits knows.
-  const std::uint64_t callee_id = to.node == rooms_.addresses.node() ? to.id : 0;
-  edge.Begin(wait.id(), callee_id, request->type, now, CallEdges::TicketOf(callee, *request));
-  marks_.Apply(*request, *this);
-  ++sends_;
-  const bool is_message = IsMessage(*request);  // or an inspection
-  const Delivery::Attempt attempt = Delivery::TryMain(callee, to, request);
-  if (attempt.IsTaken()) [[likely]] {
-    if (attempt.outcome == core::PushOutcome::kMustSchedule) callee->Schedule();
-  } else {
-    auto sent = rooms_.delivery.Complete({callee, attempt.outcome}, to, request);
-    if (!sent) {
-      wait.Withdraw();
-      edge.End();
-      return sent.error() == gen::ErrBusy ? CallWhenThereIsRoom(to, std::move(request), deadline)
-                                          : std::move(sent.error());
+  return InTurn("Call", [&]() -> gen::Result<core::EnvelopePtr> {
+    CheckMaySuspend("Call");
+    const gen::PID self = rooms_.addresses.PidOf(Id());
+    if (to == self) {
+      return gen::Error(gen::ErrorCode::kDeadlock, fmt::format("{} would wait for itself ({})", to,
+                                                               TypeForPeople(request->type)));
     }
-  }
-  if (is_message) counts_.Sent();
-  // Nearly always the callee has the request and does not wait itself; its edge is read after this one is sent, see
-  // CallEdge.
-  if (!await_.HasOutcome() && edge.Sent(wait.id()) &&
-      (!attempt.IsTaken() || callee->WaitedForCertain() != 0)) {
-    rooms_.wait_graph.BreakDeadlock(*this);
-  }
-  auto outcome = wait.Wait(deadline);
-  if (wait.answer == nullptr) [[unlikely]]
-    return CallUnanswered(outcome, edge);
-  edge.End();
-  return std::move(wait.answer);
+    if (IsInterrupted()) return EndingError();
+    const std::int64_t now = rooms_.clock.Now();
+    const std::int64_t deadline = timeout == gen::kInfinite ? 0 : core::DeadlineAfter(now, timeout);
+    PendingWait wait(*this);
+    request->from = self.ToAddress();
+    request->ref = wait.id();
+    request->deadline = deadline;
+    CallEdge& edge = call_edge() != nullptr ? *call_edge() : GetCallEdge();
+    ProcessSlot* const callee = rooms_.addresses.Find(to);
+    // On another node: nobody whom the graph of waits knows.
+    const std::uint64_t callee_id = to.node == rooms_.addresses.node() ? to.id : 0;
+    edge.Begin(wait.id(), callee_id, request->type, now, CallEdges::TicketOf(callee, *request));
+    marks_.Apply(*request, *this);
+    ++sends_;
+    const bool is_message = IsMessage(*request);  // or an inspection
+    const Delivery::Attempt attempt = Delivery::TryMain(callee, to, request);
+    if (attempt.IsTaken()) [[likely]] {
+      if (attempt.outcome == core::PushOutcome::kMustSchedule) callee->Schedule();
+    } else {
+      auto sent = rooms_.delivery.Complete({callee, attempt.outcome}, to, request);
+      if (!sent) {
+        wait.Withdraw();
+        edge.End();
+        return sent.error() == gen::ErrBusy ? CallWhenThereIsRoom(to, std::move(request), deadline)
+                                            : std::move(sent.error());
+      }
+    }
+    if (is_message) counts_.Sent();
+    // Nearly always the callee has the request and does not wait itself; its edge is read after this one is sent, see
+    // CallEdge.
+    if (!await_.HasOutcome() && edge.Sent(wait.id()) &&
+        (!attempt.IsTaken() || callee->WaitedForCertain() != 0)) {
+      rooms_.wait_graph.BreakDeadlock(*this);
+    }
+    auto outcome = wait.Wait(deadline);
+    if (wait.answer == nullptr) [[unlikely]]
+      return CallUnanswered(outcome, edge);
+    edge.End();
+    return std::move(wait.answer);
+  });
 }
 
 gen::Error Process::CallUnanswered(const gen::Result<core::AwaitOutcome>& outcome, CallEdge& edge) {
@@ -124,32 +124,33 @@ gen::Result<core::EnvelopePtr> Process::CallWhenThereIsRoom(gen::PID to, core::E
 
 gen::Result<void> Process::SendEnvelopeOrWait(const gen::Target& to, core::EnvelopePtr& envelope,
                                               std::chrono::nanoseconds timeout) {
-  if (!InOwnTurn()) [[unlikely]]
-    return NotInOwnTurn("SendOrWait");
-  CheckMaySuspend("SendOrWait");
-  auto checked = CheckNotNegative("timeout", timeout);
-  if (!checked) return checked;
-  auto pid = rooms_.addresses.Resolve(to);
-  if (!pid) return std::move(pid.error());
-  const std::int64_t deadline = timeout == gen::kInfinite ? 0 : core::DeadlineAfter(Now(), timeout);
-  ++sends_;
-  envelope->from = Self().ToAddress();
-  Mark(*envelope);
-  const bool may_wait = timeout != std::chrono::nanoseconds::zero();
-  auto sent = rooms_.back_pressure.TryDeliver(*pid, envelope);
-  while (may_wait && !sent && sent.error() == gen::ErrBusy) {  // the way to another node is full
-    auto room = AwaitRoom(*pid, deadline);
-    if (!room) return room;
-    sent = rooms_.delivery.Deliver(*pid, envelope);
-  }
-  if (!sent && WantsConfirmation(*pid, envelope)) {
-    sent = SendConfirmed(*pid, envelope, deadline);
-  } else if (may_wait && !sent && sent.error() == gen::ErrProcessMailboxFull) {
-    sent = SendInTurn(*pid, envelope, deadline);
-  }
-  if (sent) counts_.Sent();
-  MaybeYield();
-  return sent;
+  return InTurn("SendOrWait", [&]() -> gen::Result<void> {
+    CheckMaySuspend("SendOrWait");
+    auto checked = CheckNotNegative("timeout", timeout);
+    if (!checked) return checked;
+    auto pid = rooms_.addresses.Resolve(to);
+    if (!pid) return std::move(pid.error());
+    const std::int64_t deadline =
+        timeout == gen::kInfinite ? 0 : core::DeadlineAfter(Now(), timeout);
+    ++sends_;
+    envelope->from = Self().ToAddress();
+    Mark(*envelope);
+    const bool may_wait = timeout != std::chrono::nanoseconds::zero();
+    auto sent = rooms_.back_pressure.TryDeliver(*pid, envelope);
+    while (may_wait && !sent && sent.error() == gen::ErrBusy) {  // the way to another node is full
+      auto room = AwaitRoom(*pid, deadline);
+      if (!room) return room;
+      sent = rooms_.delivery.Deliver(*pid, envelope);
+    }
+    if (!sent && WantsConfirmation(*pid, envelope)) {
+      sent = SendConfirmed(*pid, envelope, deadline);
+    } else if (may_wait && !sent && sent.error() == gen::ErrProcessMailboxFull) {
+      sent = SendInTurn(*pid, envelope, deadline);
+    }
+    if (sent) counts_.Sent();
+    MaybeYield();
+    return sent;
+  });
 }
 
 bool Process::WantsConfirmation(gen::PID to, const core::EnvelopePtr& envelope) const {
@@ -252,19 +253,19 @@ gen::Result<void> Process::AwaitRoom(gen::PID to, std::int64_t deadline) {
 
 gen::Result<void> Process::ReceiveEnvelope(gen::Receiver& receiver,
                                            std::chrono::nanoseconds timeout) {
-  if (!InOwnTurn()) [[unlikely]]
-    return NotInOwnTurn("Receive");
-  if (!behavior_->Receives()) {
-    return gen::Error(
-        gen::ErrorCode::kNotAllowed,
-        fmt::format("Receive: {} has handlers, which get its messages; only a process "
-                    "made of a function receives",
-                    gen::BehaviorNameOf(*behavior_)));
-  }
-  auto checked = CheckNotNegative("timeout", timeout);
-  if (!checked) return checked;
-  CheckMaySuspend("Receive");
-  return Receiving(*this).Run(receiver, timeout);
+  return InTurn("Receive", [&]() -> gen::Result<void> {
+    if (!behavior_->Receives()) {
+      return gen::Error(
+          gen::ErrorCode::kNotAllowed,
+          fmt::format("Receive: {} has handlers, which get its messages; only a process "
+                      "made of a function receives",
+                      gen::BehaviorNameOf(*behavior_)));
+    }
+    auto checked = CheckNotNegative("timeout", timeout);
+    if (!checked) return checked;
+    CheckMaySuspend("Receive");
+    return Receiving(*this).Run(receiver, timeout);
+  });
 }
 
 gen::Receiver* Process::CurrentReceiver() {

@@ -175,14 +175,16 @@ class Process final : public ProcessRunner, public gen::PoolHost {
     SetDefaultPriority(priority);
   }
   void UseTrace(bool has_trace) noexcept override { SetHasTrace(has_trace); }
-  // Returns what `verb` returns; NotInOwnTurn outside of this process's turns. Functions of several steps (calls,
-  // requests, receives, spawns) begin with the same check instead, as their verb would be all of them. A send makes it
-  // together with the look at its marks: neither belongs to a plain one.
+  // Returns what `verb` returns; NotInOwnTurn outside of this process's turns. Only SendEnvelope makes the check itself,
+  // together with the look at its marks: a plain send has one branch for both.
   template <class Verb>
   std::invoke_result_t<Verb> InTurn(const char* function, Verb verb) {
     if (!IsInOwnTurn()) [[unlikely]]
       return NotInOwnTurn(function);
     return verb();
+  }
+  gen::Result<gen::PID> SpawnChild(const SpawnRequest& request) {
+    return InTurn("Spawn", [&] { return MakeChild(request); });
   }
   // The steps of SendEnvelope: a send that is not plain, or outside of a turn; a send with all marks; to a worker of a
   // pool; what remains when the receiver has not taken the envelope at once; and what follows then.

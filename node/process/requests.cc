@@ -18,53 +18,54 @@ namespace ergon::node {
 
 gen::Result<gen::Ref> Process::RequestEnvelope(gen::PID to, core::EnvelopePtr& request,
                                                std::chrono::nanoseconds timeout) {
-  if (!InOwnTurn()) [[unlikely]]
-    return NotInOwnTurn("Request");
-  if (timeout <= std::chrono::nanoseconds::zero()) {
-    return Incorrect(fmt::format("timeout: {} ns, has to be more than 0", timeout.count()));
-  }
-  const std::uint64_t id = NextRequestId();
-  const std::int64_t deadline = timeout == gen::kInfinite ? 0 : core::DeadlineAfter(Now(), timeout);
-  // Somebody else's, which this process has kept: it has a ref, and counts as sent already.
-  const bool kept = request->ref != 0;
-  const core::Address former_from = std::exchange(request->from, Self().ToAddress());
-  const std::uint64_t former_ref = std::exchange(request->ref, id);
-  const std::int64_t former_deadline = request->deadline;
-  // Who keeps it stops waiting at `deadline`, whoever waits for that one at the former.
-  if (!kept || former_deadline == 0 || (deadline != 0 && deadline < former_deadline)) {
-    request->deadline = deadline;
-  }
-  marks_.Apply(*request, *this);
-  AwaitedResponses& awaited = Cold().awaited;
-  awaited.Add(id, generation_.load(std::memory_order_relaxed));
-  ++sends_;
-  auto sent = rooms_.delivery.Deliver(to, request);
-  if (!sent) {
-    (void)awaited.Take(id, rooms_.timers);
-    request->from = former_from;
-    request->ref = former_ref;
-    request->deadline = former_deadline;
-    return std::move(sent.error());
-  }
-  if (deadline != 0) {
-    // Whether another node has begun with it nobody knows here.
-    const auto elsewhere = [](void* context, std::uint64_t late) {
-      auto* process = static_cast<Process*>(context);
-      process->rooms_.delivery.RespondError(
-          process->Self(), late,
-          gen::Error(gen::ErrorCode::kTimeout,
-                     "it was for a process of another node; whether it is handled is not known"));
-    };
-    const bool is_local = to.node == rooms_.addresses.node();
-    awaited.Arm(id, rooms_.timers, deadline, is_local ? &RequestTimeIsUp : elsewhere, this);
-  }
-  if (kept) {
-    Hold(-1);
-  } else {
-    counts_.Sent();
-  }
-  MaybeYield();
-  return rooms_.addresses.RefOf(id);
+  return InTurn("Request", [&]() -> gen::Result<gen::Ref> {
+    if (timeout <= std::chrono::nanoseconds::zero()) {
+      return Incorrect(fmt::format("timeout: {} ns, has to be more than 0", timeout.count()));
+    }
+    const std::uint64_t id = NextRequestId();
+    const std::int64_t deadline =
+        timeout == gen::kInfinite ? 0 : core::DeadlineAfter(Now(), timeout);
+    // Somebody else's, which this process has kept: it has a ref, and counts as sent already.
+    const bool kept = request->ref != 0;
+    const core::Address former_from = std::exchange(request->from, Self().ToAddress());
+    const std::uint64_t former_ref = std::exchange(request->ref, id);
+    const std::int64_t former_deadline = request->deadline;
+    // Who keeps it stops waiting at `deadline`, whoever waits for that one at the former.
+    if (!kept || former_deadline == 0 || (deadline != 0 && deadline < former_deadline)) {
+      request->deadline = deadline;
+    }
+    marks_.Apply(*request, *this);
+    AwaitedResponses& awaited = Cold().awaited;
+    awaited.Add(id, generation_.load(std::memory_order_relaxed));
+    ++sends_;
+    auto sent = rooms_.delivery.Deliver(to, request);
+    if (!sent) {
+      (void)awaited.Take(id, rooms_.timers);
+      request->from = former_from;
+      request->ref = former_ref;
+      request->deadline = former_deadline;
+      return std::move(sent.error());
+    }
+    if (deadline != 0) {
+      // Whether another node has begun with it nobody knows here.
+      const auto elsewhere = [](void* context, std::uint64_t late) {
+        auto* process = static_cast<Process*>(context);
+        process->rooms_.delivery.RespondError(
+            process->Self(), late,
+            gen::Error(gen::ErrorCode::kTimeout,
+                       "it was for a process of another node; whether it is handled is not known"));
+      };
+      const bool is_local = to.node == rooms_.addresses.node();
+      awaited.Arm(id, rooms_.timers, deadline, is_local ? &RequestTimeIsUp : elsewhere, this);
+    }
+    if (kept) {
+      Hold(-1);
+    } else {
+      counts_.Sent();
+    }
+    MaybeYield();
+    return rooms_.addresses.RefOf(id);
+  });
 }
 
 // Runs on the timer thread. The slot outlives every timer, and the id is unique, so a late one
@@ -93,67 +94,69 @@ core::EnvelopePtr Process::DetachForRequest(core::Envelope& envelope) {
 }
 
 gen::Result<void> Process::PassOn(gen::PID to, core::Envelope& envelope) {
-  if (!InOwnTurn()) [[unlikely]]
-    return NotInOwnTurn("Forward");
-  const auto kind = KindOf(envelope);
-  const char* problem = current_ != &envelope ? "it is not the message being handled"
-                        : answered_           ? "the request has been answered"
-                        : kind != gen::EnvelopeKind::kMessage && kind != gen::EnvelopeKind::kRequest
-                            ? "notices and exit signals are for this process only"
-                            : nullptr;
-  if (problem != nullptr) return gen::Error(gen::ErrorCode::kNotAllowed, problem);
-  const bool routed = IsRouted(envelope);
-  const std::uint64_t pool = envelope.ref;
-  if (routed) UnmarkRouted(envelope);
-  if (IsRequest(envelope)) rooms_.call_edges.NoteTaken(envelope, CallEdge::Stage::kPassedOn);
-  // It was addressed to this process by a name; the other one gets it by its PID.
-  const auto tagged = static_cast<std::uint8_t>(envelope.flags & core::Envelope::kFlagTagged);
-  envelope.flags &= static_cast<std::uint8_t>(~core::Envelope::kFlagTagged);
-  mailbox_.Detach(&envelope);
-  core::EnvelopePtr passed(&envelope);
-  ++sends_;
-  if (IsTick(envelope)) rooms_.ticks.WaitsAgain(envelope);
-  auto sent = rooms_.delivery.Deliver(to, passed);
-  if (!sent && WantsConfirmation(to, passed)) sent = SendConfirmed(to, passed, 0);
-  if (sent) {
-    current_ = nullptr;
-    if (routed) routed_work_.EndHandled();
-  } else {
-    (void)passed.release();  // still the one being handled
-    envelope.flags |= tagged;
-    if (routed) MarkRouted(envelope, pool);
-    if (IsTick(envelope)) (void)rooms_.ticks.Take(envelope);
-  }
-  return sent;
+  return InTurn("Forward", [&]() -> gen::Result<void> {
+    const auto kind = KindOf(envelope);
+    const char* problem =
+        current_ != &envelope ? "it is not the message being handled"
+        : answered_           ? "the request has been answered"
+        : kind != gen::EnvelopeKind::kMessage && kind != gen::EnvelopeKind::kRequest
+            ? "notices and exit signals are for this process only"
+            : nullptr;
+    if (problem != nullptr) return gen::Error(gen::ErrorCode::kNotAllowed, problem);
+    const bool routed = IsRouted(envelope);
+    const std::uint64_t pool = envelope.ref;
+    if (routed) UnmarkRouted(envelope);
+    if (IsRequest(envelope)) rooms_.call_edges.NoteTaken(envelope, CallEdge::Stage::kPassedOn);
+    // It was addressed to this process by a name; the other one gets it by its PID.
+    const auto tagged = static_cast<std::uint8_t>(envelope.flags & core::Envelope::kFlagTagged);
+    envelope.flags &= static_cast<std::uint8_t>(~core::Envelope::kFlagTagged);
+    mailbox_.Detach(&envelope);
+    core::EnvelopePtr passed(&envelope);
+    ++sends_;
+    if (IsTick(envelope)) rooms_.ticks.WaitsAgain(envelope);
+    auto sent = rooms_.delivery.Deliver(to, passed);
+    if (!sent && WantsConfirmation(to, passed)) sent = SendConfirmed(to, passed, 0);
+    if (sent) {
+      current_ = nullptr;
+      if (routed) routed_work_.EndHandled();
+    } else {
+      (void)passed.release();  // still the one being handled
+      envelope.flags |= tagged;
+      if (routed) MarkRouted(envelope, pool);
+      if (IsTick(envelope)) (void)rooms_.ticks.Take(envelope);
+    }
+    return sent;
+  });
 }
 
 gen::Result<void> Process::HandOver(gen::PID to, gen::PID from, gen::Ref ref) {
-  if (!InOwnTurn()) [[unlikely]]
-    return NotInOwnTurn("HandOver");
-  const bool is_current = current_ != nullptr && IsRequest(*current_) && !answered_ &&
-                          current_->ref == ref.id && gen::PID::FromAddress(current_->from) == from;
-  ProcessCold* const cold = ColdIfAny();
-  if (!is_current && (cold == nullptr || !cold->open_requests.contains(ref))) {
-    return gen::Error(gen::ErrorCode::kNotAllowed,
-                      fmt::format("HandOver: this process does not hold the request {}", ref));
-  }
-  if (!rooms_.delivery.IsAwaited(from, ref)) return gen::ErrResponseIgnored;
-  if (to == Self()) return {};
-  auto notice = core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kHandedOver),
-                                 core::Lane::kUrgent);
-  notice->from = from.ToAddress();
-  notice->ref = ref.id;
-  ++sends_;
-  // From here on one of the two holds it: the notice of a process that ends is answered.
-  auto handed = rooms_.delivery.Deliver(to, notice);
-  if (!handed) return handed;
-  if (is_current) {
-    answered_ = true;  // by somebody else
-    rooms_.call_edges.NoteTaken(*current_, CallEdge::Stage::kPassedOn);
-  } else {
-    cold->open_requests.erase(ref);
-  }
-  return {};
+  return InTurn("HandOver", [&]() -> gen::Result<void> {
+    const bool is_current = current_ != nullptr && IsRequest(*current_) && !answered_ &&
+                            current_->ref == ref.id &&
+                            gen::PID::FromAddress(current_->from) == from;
+    ProcessCold* const cold = ColdIfAny();
+    if (!is_current && (cold == nullptr || !cold->open_requests.contains(ref))) {
+      return gen::Error(gen::ErrorCode::kNotAllowed,
+                        fmt::format("HandOver: this process does not hold the request {}", ref));
+    }
+    if (!rooms_.delivery.IsAwaited(from, ref)) return gen::ErrResponseIgnored;
+    if (to == Self()) return {};
+    auto notice = core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kHandedOver),
+                                   core::Lane::kUrgent);
+    notice->from = from.ToAddress();
+    notice->ref = ref.id;
+    ++sends_;
+    // From here on one of the two holds it: the notice of a process that ends is answered.
+    auto handed = rooms_.delivery.Deliver(to, notice);
+    if (!handed) return handed;
+    if (is_current) {
+      answered_ = true;  // by somebody else
+      rooms_.call_edges.NoteTaken(*current_, CallEdge::Stage::kPassedOn);
+    } else {
+      cold->open_requests.erase(ref);
+    }
+    return {};
+  });
 }
 
 }  // namespace ergon::node

@@ -82,7 +82,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   [[nodiscard]] virtual gen::ProcessHost& Host() noexcept = 0;  // as its behaviour sees it
 
   // -- for the functions of gen::Process --
-  gen::Result<gen::PID> SpawnChild(const SpawnRequest& request);
+  gen::Result<gen::PID> MakeChild(const SpawnRequest& request);  // in a turn of this process
   [[nodiscard]] bool IsInOwnTurn() const noexcept { return IsCurrentProcess(this); }
   // Returns kNotAllowed, with the name of the function that was called outside of this process's turns.
   [[nodiscard, gnu::cold]] gen::Error NotInOwnTurn(const char* function) const;

@@ -25,9 +25,10 @@ gen::Result<void> Process::SendEnvelope(gen::PID to, core::EnvelopePtr& envelope
 }
 
 gen::Result<void> Process::SendUnusual(gen::PID to, core::EnvelopePtr& envelope) {
-  if (!IsInOwnTurn()) return NotInOwnTurn("Send");
-  Mark(*envelope);
-  return SendMarked(to, envelope);
+  return InTurn("Send", [&] {
+    Mark(*envelope);
+    return SendMarked(to, envelope);
+  });
 }
 
 void Process::Mark(core::Envelope& envelope) const {
@@ -111,17 +112,17 @@ bool ProcessRunner::IsOpenQuestion() const noexcept {
 
 gen::Result<void> Process::SendResponseEnvelope(gen::PID from, gen::Ref ref,
                                                 core::EnvelopePtr response) {
-  if (!InOwnTurn()) [[unlikely]]
-    return NotInOwnTurn("SendResponse");
-  ++sends_;
-  if (current_ != nullptr && current_->ref == ref.id && IsOpenQuestion()) {
-    answered_ = true;
-  } else if (ProcessCold* cold = ColdIfAny()) {
-    cold->open_requests.erase(ref);
-  }
-  response->from = rooms_.addresses.PidOf(Id()).ToAddress();
-  marks_.ApplyTrace(*response, *this);
-  return rooms_.delivery.Respond(from, ref.id, std::move(response));
+  return InTurn("SendResponse", [&] {
+    ++sends_;
+    if (current_ != nullptr && current_->ref == ref.id && IsOpenQuestion()) {
+      answered_ = true;
+    } else if (ProcessCold* cold = ColdIfAny()) {
+      cold->open_requests.erase(ref);
+    }
+    response->from = rooms_.addresses.PidOf(Id()).ToAddress();
+    marks_.ApplyTrace(*response, *this);
+    return rooms_.delivery.Respond(from, ref.id, std::move(response));
+  });
 }
 
 gen::Result<gen::TimerHandle> Process::SendEnvelopeAfter(const gen::Target& to,
