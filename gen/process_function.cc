@@ -34,7 +34,7 @@ class ProcessFunction final : public ProcessBehavior {
     }
     // Otherwise it is the outcome of a Request, for which no Receive can ask.
     Receiver* const receiver = host_->CurrentReceiver();
-    if (receiver != nullptr && Receiver::MayWant(envelope)) receiver->Take(envelope);
+    if (receiver != nullptr && Receiver::MayWant(envelope)) receiver->TakeFrom(envelope);
     return Continue();
   }
   void ProcessTerminate(const Reason&) override {}

@@ -49,7 +49,7 @@ class Receiver {
   // Returns whether this Receive wants an envelope that it may want.
   [[nodiscard]] virtual bool Wants(const core::Envelope& envelope) const noexcept = 0;
   // Takes the value out of an envelope that this Receive wants.
-  void Take(core::Envelope& envelope) {
+  void TakeFrom(core::Envelope& envelope) {
     TakeValue(envelope);
     has_taken_ = true;
   }

@@ -227,7 +227,8 @@ void PoolQueue::ForEachQueue(Function function) {
   for (auto& [member, lane] : lanes_) function(lane.queue);
 }
 
-PoolQueue::Item PoolQueue::Take(std::deque<Item>& queue, const std::deque<Item>::iterator& item) {
+PoolQueue::Item PoolQueue::TakeOut(std::deque<Item>& queue,
+                                   const std::deque<Item>::iterator& item) {
   Item taken = std::move(*item);
   queue.erase(item);
   CountTaken(taken);
@@ -247,7 +248,7 @@ std::optional<PoolQueue::Item> PoolQueue::TakeFirst(Predicate may) {
     oldest = found;
   });
   if (best == nullptr) return std::nullopt;
-  return Take(*best, oldest);
+  return TakeOut(*best, oldest);
 }
 
 std::optional<PoolQueue::Item> PoolQueue::TakeOldest() {
@@ -267,7 +268,7 @@ std::optional<PoolQueue::Item> PoolQueue::TakeNewest() {
     newest = std::prev(found.base());
   });
   if (best == nullptr) return std::nullopt;
-  return Take(*best, newest);
+  return TakeOut(*best, newest);
 }
 
 std::vector<PoolQueue::Item> PoolQueue::TakeAll() {

@@ -98,7 +98,7 @@ class PoolQueue {
   // Takes the oldest among the first message of each queue that `may` be taken.
   template <class Predicate>
   std::optional<Item> TakeFirst(Predicate may);
-  Item Take(std::deque<Item>& queue, const std::deque<Item>::iterator& item);
+  Item TakeOut(std::deque<Item>& queue, const std::deque<Item>::iterator& item);
   void CountWaiting(const Item& item);
   void CountTaken(const Item& item);
 

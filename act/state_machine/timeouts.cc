@@ -10,7 +10,7 @@ std::vector<StateTimeouts::Timeout>::iterator StateTimeouts::Find(const TimeoutK
                       [&](const Timeout& timeout) { return timeout.key == key; });
 }
 
-OwnStateEvent StateTimeouts::Take(std::vector<Timeout>::iterator timeout) {
+OwnStateEvent StateTimeouts::TakeEventOf(std::vector<Timeout>::iterator timeout) {
   OwnStateEvent event{
       .kind = timeout->key.kind, .name = timeout->key.name, .value = std::move(timeout->value)};
   set_.erase(timeout);
@@ -60,14 +60,14 @@ std::optional<OwnStateEvent> StateTimeouts::Fired(Id id) {
   const auto found = std::find_if(set_.begin(), set_.end(),
                                   [id](const Timeout& timeout) { return timeout.id == id; });
   if (found == set_.end()) return std::nullopt;
-  return Take(found);
+  return TakeEventOf(found);
 }
 
 std::optional<OwnStateEvent> StateTimeouts::TakeDue() {
   const auto found = std::find_if(set_.begin(), set_.end(),
                                   [](const Timeout& timeout) { return timeout.id == 0; });
   if (found == set_.end()) return std::nullopt;
-  return Take(found);
+  return TakeEventOf(found);
 }
 
 std::vector<StateTimeouts::Command> StateTimeouts::TakeCommands() {

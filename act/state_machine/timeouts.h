@@ -56,7 +56,7 @@ class StateTimeouts {
   };
 
   [[nodiscard]] std::vector<Timeout>::iterator Find(const TimeoutKey& key);
-  OwnStateEvent Take(std::vector<Timeout>::iterator timeout);
+  OwnStateEvent TakeEventOf(std::vector<Timeout>::iterator timeout);
   void Cancel(const TimeoutKey& key);
   void Set(const TimeoutKey& key, std::chrono::nanoseconds delay, gen::OwnedMessage value);
 

@@ -267,7 +267,7 @@ void ErlangTransport::Receive(Connection& connection, const Signal& signal) {
     return;
   }
   Signal traced = signal;
-  traced.trace = traces_.Take(signal.token);
+  traced.trace = traces_.TakeToken(signal.token);
   receiver_.Handle(connection, traced);
 }
 

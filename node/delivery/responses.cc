@@ -35,7 +35,7 @@ gen::Result<void> Delivery::RespondOtherwise(gen::PID from, std::uint64_t ref,
                                              core::EnvelopePtr& response) {
   auto sent = RespondToWithdrawn(from, ref, std::move(response));
   // Its caller may have been told of a deadlock just then, or before: nobody else will take that note.
-  if (!sent) (void)needs_.withdrawn.Take(ref);
+  if (!sent) (void)needs_.withdrawn.TakeNote(ref);
   return sent;
 }
 

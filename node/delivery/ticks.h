@@ -32,11 +32,11 @@ class Ticks {
   }
 
   // Notes that a tick leaves its mailbox to be handled. Returns false if it must not be: its timer has ended.
-  [[nodiscard]] bool Take(const core::Envelope& tick) { return SetWaits(tick, false); }
+  [[nodiscard]] bool NoteTaken(const core::Envelope& tick) { return SetWaits(tick, false); }
   // Notes that a tick that was taken goes to another mailbox, or is kept for later.
   void WaitsAgain(const core::Envelope& tick) { (void)SetWaits(tick, true); }
   // Notes that a tick has left its mailbox in another way.
-  void Lost(const core::Envelope& tick) { (void)Take(tick); }
+  void Lost(const core::Envelope& tick) { (void)NoteTaken(tick); }
 
  private:
   // Returns false if the timer has ended.

@@ -45,7 +45,7 @@ void Gathering::Add(gen::PID from, gen::PID to, const void* type, std::string_vi
   ++size_;
 }
 
-core::EnvelopePtr Gathering::Take() {
+core::EnvelopePtr Gathering::TakeEnvelope() {
   constexpr std::size_t kBegin = core::EnvelopeBytes(sizeof(Unmade), alignof(Unmade));
   std::uint8_t size_class = 0;
   void* const memory = core::AllocateEnvelope(kBegin + used_, size_class);

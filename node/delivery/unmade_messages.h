@@ -55,7 +55,7 @@ class Gathering {
   // then; null: a string.
   void Add(gen::PID from, gen::PID to, const void* type, std::string_view bytes) noexcept;
   // Returns the envelope of all, at least one, of normal priority, and is empty. Throws std::bad_alloc.
-  [[nodiscard]] core::EnvelopePtr Take();
+  [[nodiscard]] core::EnvelopePtr TakeEnvelope();
 
  private:
   static constexpr std::size_t kHeadBytes = 32;

@@ -16,7 +16,7 @@ class WithdrawnRequests {
   template <class Tell>
   bool Withdraw(std::uint64_t id, Tell&& tell) {
     const std::lock_guard lock(mutex_);
-    // First: the caller, and all that follows from its answer, sees the count. Partner: Take.
+    // First: the caller, and all that follows from its answer, sees the count. Partner: TakeNote.
     count_.fetch_add(1, std::memory_order_relaxed);
     if (tell()) {
       ids_.insert(id);
@@ -27,7 +27,7 @@ class WithdrawnRequests {
   }
 
   // Returns whether a request was withdrawn, and forgets it.
-  [[nodiscard]] bool Take(std::uint64_t id) {
+  [[nodiscard]] bool TakeNote(std::uint64_t id) {
     if (count_.load(std::memory_order_relaxed) == 0) [[likely]]
       return false;
     const std::lock_guard lock(mutex_);

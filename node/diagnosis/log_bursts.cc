@@ -11,7 +11,7 @@ LogBursts::LogBursts(int lines, core::TimerQueue& timers, const core::Clock& clo
 
 LogBursts::~LogBursts() { (void)timers_.Disarm(timer_); }
 
-bool LogBursts::Take(const LogRecord& line) {
+bool LogBursts::Admit(const LogRecord& line) {
   std::optional<Rest> rest;
   bool is_taken = true;
   {

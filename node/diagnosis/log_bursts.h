@@ -37,7 +37,7 @@ class LogBursts {
   ~LogBursts();
 
   // Returns false if the line of a process has to be left out.
-  [[nodiscard]] bool Take(const LogRecord& line);
+  [[nodiscard]] bool Admit(const LogRecord& line);
   // Returns how many were, in all.
   [[nodiscard]] std::uint64_t left_out() const noexcept {
     return left_out_.load(std::memory_order_relaxed);

@@ -47,8 +47,8 @@ class NodeLog final : public gen::LogSink {
     Write(gen::LogLevel::kInfo, fmt::format("{}: {}, was {}", what, value, before));
   }
   // Returns false if a line of a process with this name, behaviour and level has to be left out.
-  [[nodiscard]] bool Takes(const LogRecord& record) {
-    return bursts_ == nullptr || bursts_->Take(record);
+  [[nodiscard]] bool Admits(const LogRecord& record) {
+    return bursts_ == nullptr || bursts_->Admit(record);
   }
   // Logs a line of a process; `node` is filled in.
   void WriteLine(LogRecord record) {

@@ -73,7 +73,7 @@ void Relations::ForgetLinkByName(gen::PID local, gen::Ref ref) {
   ProcessCold* const cold = process == nullptr ? nullptr : process->ColdIfAny();
   if (cold == nullptr) return;
   std::lock_guard lock(cold->lock);
-  if (process->IsStill(local)) cold->named_links.Take(ref.id);
+  if (process->IsStill(local)) cold->named_links.Remove(ref.id);
 }
 
 void Relations::EndOfMaker(gen::PID local, gen::Ref ref, gen::PID maker,
@@ -103,7 +103,7 @@ bool Relations::TurnIntoLink(gen::PID other, gen::Ref ref, gen::PID maker) {
   ProcessCold* const theirs = process == nullptr ? nullptr : process->ColdIfAny();
   if (theirs == nullptr) return false;
   std::lock_guard lock(theirs->lock);
-  if (!process->HasProcess(other) || !theirs->watchers.Take(ref.id)) return false;
+  if (!process->HasProcess(other) || !theirs->watchers.Remove(ref.id)) return false;
   if (theirs->links.Find(maker) == nullptr)
     theirs->links.push_back({maker, gen::NoticeOrder::kUsual});
   return true;

@@ -52,7 +52,7 @@ void MarkInOrder(core::Envelope& notice, bool in_order) {
 bool EraseLinks(ProcessCold& cold, gen::PID other) {
   (void)cold.watchers.TakeLinksOf(other);
   (void)cold.named_links.TakeIf([&](const auto& link) { return link.pid == other; });
-  return cold.links.Take(other);
+  return cold.links.Remove(other);
 }
 
 // Whether a link's exit signal belongs to the link of two PIDs; else its ref says to which of the others.
@@ -195,7 +195,7 @@ void Relations::LoseLink(gen::PID local, gen::PID remote, bool in_order) {
     const ProcessCold::Link* const link = theirs.links.Find(remote);
     if (!process->IsStill(local) || link == nullptr) return;
     theirs.named_links.push_back({remote, ref, remote, link->order});
-    theirs.links.Take(remote);
+    theirs.links.Remove(remote);
   }
   constexpr auto kKind = static_cast<std::uint8_t>(gen::EnvelopeKind::kExit);
   auto signal = core::MakeEnvelope<gen::MessageExitPID>(
@@ -221,7 +221,7 @@ bool Relations::AddWatcher(const ProcessCold::Watcher& watcher, gen::PID pid) {
   auto now = addresses_.Resolve(watcher.what);
   if (now && *now == pid) return true;
   std::lock_guard lock(theirs.lock);
-  return !theirs.watchers.Take(watcher.ref.id);
+  return !theirs.watchers.Remove(watcher.ref.id);
 }
 
 void Relations::RemoveWatcher(gen::PID by, gen::PID pid, gen::Ref ref) {
@@ -229,7 +229,7 @@ void Relations::RemoveWatcher(gen::PID by, gen::PID pid, gen::Ref ref) {
     ProcessCold* const theirs = process->ColdIfAny();
     if (theirs == nullptr) return;
     std::lock_guard lock(theirs->lock);
-    theirs->watchers.Take(ref.id);
+    theirs->watchers.Remove(ref.id);
   } else if (Transport* const transport = addresses_.TransportTo(pid)) {
     transport->Demonitor(by, pid, ref);
   }
@@ -261,8 +261,8 @@ void Relations::ForgetSpawned(gen::PID local, gen::PID remote, gen::Ref ref) {
   ProcessCold& mine = process->Cold();
   std::lock_guard lock(mine.lock);
   if (!process->IsStill(local)) return;
-  mine.links.Take(remote);
-  mine.monitors.Take(ref.id);
+  mine.links.Remove(remote);
+  mine.monitors.Remove(ref.id);
 }
 
 void Relations::UnlinkFromAfar(gen::PID local, gen::PID remote) {
@@ -270,7 +270,7 @@ void Relations::UnlinkFromAfar(gen::PID local, gen::PID remote) {
   if (process == nullptr) return;
   ProcessCold& theirs = process->Cold();
   std::lock_guard lock(theirs.lock);
-  if (process->IsStill(local)) theirs.links.Take(remote);
+  if (process->IsStill(local)) theirs.links.Remove(remote);
 }
 
 gen::Result<void> Relations::Demonitor(ProcessSlot& self, gen::Ref ref) {
@@ -283,7 +283,7 @@ gen::Result<void> Relations::Demonitor(ProcessSlot& self, gen::Ref ref) {
       return gen::Error(gen::ErrorCode::kProcessUnknown, "no monitor " + ref.ToString());
     }
     pid = found->pid;
-    mine.monitors.Take(ref.id);
+    mine.monitors.Remove(ref.id);
   }
   RemoveWatcher(addresses_.PidOf(self.Id()), pid, ref);
   return {};
@@ -311,8 +311,8 @@ bool Relations::TakeLinkOf(ProcessSlot& self, const core::Envelope& exit) {
   ProcessCold* cold = self.ColdIfAny();
   if (cold == nullptr) return false;
   std::lock_guard lock(cold->lock);
-  if (!IsOfPid(exit)) return cold->named_links.Take(exit.ref);
-  return cold->links.Take(gen::PID::FromAddress(exit.from));
+  if (!IsOfPid(exit)) return cold->named_links.Remove(exit.ref);
+  return cold->links.Remove(gen::PID::FromAddress(exit.from));
 }
 
 bool Relations::IsInOrder(ProcessSlot& self, const core::Envelope& notice) {
@@ -336,14 +336,14 @@ bool Relations::TakeMonitor(ProcessSlot& self, std::uint64_t ref) {
   ProcessCold* cold = self.ColdIfAny();
   if (cold == nullptr) return false;
   std::lock_guard lock(cold->lock);
-  return cold->monitors.Take(ref);
+  return cold->monitors.Remove(ref);
 }
 
 bool Relations::TakeSubscription(ProcessSlot& self, std::uint64_t id) {
   ProcessCold* cold = self.ColdIfAny();
   if (cold == nullptr) return false;
   std::lock_guard lock(cold->lock);
-  return cold->subscriptions.Take(id);
+  return cold->subscriptions.Remove(id);
 }
 
 void Relations::ReleaseTarget(ProcessSlot& self, gen::PID pid, const gen::Target& target) {

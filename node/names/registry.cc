@@ -61,7 +61,7 @@ gen::Result<void> Registry::DeleteAlias(ProcessSlot& slot, gen::Alias alias) {
   {
     ProcessCold& cold = slot.Cold();
     std::lock_guard lock(cold.lock);
-    cold.aliases.Take(alias.id);
+    cold.aliases.Remove(alias.id);
   }
   relations_.ReleaseTarget(slot, addresses_.PidOf(slot.Id()), alias);
   return {};

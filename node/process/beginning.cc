@@ -131,7 +131,7 @@ void ProcessRunner::Inherit(const SpawnRequest& request) {
 gen::Result<void> ProcessRunner::ChooseDispatcher() {
   dispatcher_ = &rooms_.dispatcher;
   if (!detached_ || !rooms_.dispatcher.HasThreads()) return {};
-  auto own = rooms_.dedicated_dispatchers.Take(rooms_.dispatcher.options());
+  auto own = rooms_.dedicated_dispatchers.TakeFree(rooms_.dispatcher.options());
   if (!own) return std::move(own.error());
   dispatcher_ = *own;
   return {};

@@ -44,7 +44,7 @@ void ProcessRunner::HandleChange(core::Envelope& envelope) {
   activity_.NoteHandling(envelope);
   if (due_ != 0) DoWhatIsDue();
   answered_ = current_failed_ = false;
-  const bool withdrawn = rooms_.withdrawn.Take(envelope.ref);
+  const bool withdrawn = rooms_.withdrawn.TakeNote(envelope.ref);
   if (withdrawn || !MayBegin(envelope)) {
     Expire(envelope, withdrawn);
   } else {

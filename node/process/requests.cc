@@ -123,7 +123,7 @@ gen::Result<void> Process::PassOn(gen::PID to, core::Envelope& envelope) {
       (void)passed.release();  // still the one being handled
       envelope.flags |= tagged;
       if (routed) MarkRouted(envelope, pool);
-      if (IsTick(envelope)) (void)rooms_.ticks.Take(envelope);
+      if (IsTick(envelope)) (void)rooms_.ticks.NoteTaken(envelope);
     }
     return sent;
   });

@@ -257,7 +257,7 @@ void ProcessRunner::CountExpired() {
 }
 
 bool ProcessRunner::HandleMessage(core::Envelope& envelope) {
-  if (IsTick(envelope) && !rooms_.ticks.Take(envelope)) [[unlikely]] {
+  if (IsTick(envelope) && !rooms_.ticks.NoteTaken(envelope)) [[unlikely]] {
     CountExpired();
     rooms_.drops.Note(envelope, Self(), gen::DropReason::kExpired,
                       gen::Error(gen::ErrorCode::kTimeout, "its timer was cancelled"));
@@ -277,7 +277,7 @@ bool ProcessRunner::MayBegin(const core::Envelope& request) {
 }
 
 [[gnu::always_inline]] inline bool ProcessRunner::HandleRequest(core::Envelope& envelope) {
-  const bool withdrawn = rooms_.withdrawn.Take(envelope.ref);
+  const bool withdrawn = rooms_.withdrawn.TakeNote(envelope.ref);
   if (withdrawn || !MayBegin(envelope)) {
     Expire(envelope, withdrawn);
     return false;

@@ -84,7 +84,7 @@ class KeyedList {
   }
   [[nodiscard]] bool Contains(const Key& key) const { return PlaceOf(key) != kNone; }
   // Removes the first entry with that key. Returns false if there is none.
-  bool Take(const Key& key) {
+  bool Remove(const Key& key) {
     const std::size_t place = PlaceOf(key);
     if (place == kNone) return false;
     Erase(place);

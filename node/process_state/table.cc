@@ -13,7 +13,7 @@ ProcessTable::~ProcessTable() {
   }
 }
 
-ProcessSlot* ProcessTable::Take() {
+ProcessSlot* ProcessTable::TakeFree() {
   std::lock_guard lock(lock_);
   if (free_.empty()) {
     if (chunk_count_ == kMaxChunks) return nullptr;

@@ -38,13 +38,13 @@ class ProcessTable {
   [[nodiscard]] ProcessSlot* Find(std::uint64_t id) const noexcept {
     const std::uint32_t index = static_cast<std::uint32_t>(id);
     if (index / kChunkSize >= kMaxChunks) return nullptr;
-    // Acquire; partner: Take, which makes the chunk.
+    // Acquire; partner: TakeFree, which makes the chunk.
     std::byte* chunk = chunks_[index / kChunkSize].load(std::memory_order_acquire);
     return chunk == nullptr ? nullptr : At(chunk, index % kChunkSize);
   }
 
   // Returns a free slot, or null when there are kMaxProcesses. Any thread.
-  [[nodiscard]] ProcessSlot* Take();
+  [[nodiscard]] ProcessSlot* TakeFree();
   void Give(ProcessSlot& slot);
 
   // Calls visit(ProcessSlot&) for every slot there is, used or not.

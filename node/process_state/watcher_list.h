@@ -50,8 +50,8 @@ class WatcherList {
     all_.push_back(std::move(watcher));
   }
   // Removes the watcher with this ref. Returns false if there is none.
-  bool Take(std::uint64_t ref) {
-    if (named_ == nullptr) return all_.Take(ref);
+  bool Remove(std::uint64_t ref) {
+    if (named_ == nullptr) return all_.Remove(ref);
     return TakeWhole(ref).has_value();
   }
   // Removes and returns the watchers that came by the name or alias whose gen::Target::Tag is `tag`.
@@ -88,7 +88,7 @@ class WatcherList {
     Watcher* const found = all_.Find(ref);
     if (found == nullptr) return std::nullopt;
     Watcher watcher = *found;
-    all_.Take(ref);
+    all_.Remove(ref);
     named_->by_tag.erase({watcher.what.Tag(), ref});
     if (watcher.is_link) named_->links.erase({watcher.pid, ref});
     return watcher;

@@ -160,7 +160,7 @@ void Recorder::Run(Recording& recording) {
   std::uint64_t left_out = 0;
   bool has_room = true;
   while (has_room && recording.Await() && recording.file.Flush()) {
-    tracks_.Take(events);
+    tracks_.TakeEvents(events);
     has_room = Write(recording, events, left_out);
   }
   recording.dispatcher.SetHooks(nullptr);

@@ -188,7 +188,7 @@ void Tracks::EndTurn(core::TurnEnd end) {
   }
 }
 
-void Tracks::Take(std::vector<RecordedEvent>& events) {
+void Tracks::TakeEvents(std::vector<RecordedEvent>& events) {
   for (Stripe& stripe : stripes_) {
     std::vector<RecordedEvent> taken;
     {
@@ -210,7 +210,7 @@ void Tracks::End(std::vector<RecordedEvent>& events) {
     }
     stripe.tracks.clear();
   }
-  Take(events);
+  TakeEvents(events);
 }
 
 }  // namespace ergon::node

@@ -36,7 +36,7 @@ class Tracks {
   void BeginTurn(const ProcessSlot& process);
   void EndTurn(core::TurnEnd end);
   // Appends the events since the last call, which are hardly ever more than kUsuallyMost.
-  void Take(std::vector<RecordedEvent>& events);
+  void TakeEvents(std::vector<RecordedEvent>& events);
   // Does the same, and cuts what goes on now; nothing is recorded any more.
   void End(std::vector<RecordedEvent>& events);
   [[nodiscard]] std::uint64_t left_out() const noexcept {

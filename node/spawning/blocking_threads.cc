@@ -9,7 +9,7 @@ namespace ergon::node {
 core::Dispatcher* BlockingThreads::Lend(const core::DispatcherOptions& like) noexcept {
   if (in_use_.fetch_add(1, std::memory_order_relaxed) < limit_) {
     try {
-      if (auto thread = threads_.Take(like)) {
+      if (auto thread = threads_.TakeFree(like)) {
         lent_.fetch_add(1, std::memory_order_relaxed);
         return *thread;
       }

@@ -9,7 +9,7 @@
 
 namespace ergon::node {
 
-gen::Result<core::Dispatcher*> DedicatedDispatchers::Take(core::DispatcherOptions options) {
+gen::Result<core::Dispatcher*> DedicatedDispatchers::TakeFree(core::DispatcherOptions options) {
   std::lock_guard lock(mutex_);
   if (!free_.empty()) {
     core::Dispatcher* const dispatcher = free_.back();

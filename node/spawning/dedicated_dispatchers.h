@@ -16,7 +16,7 @@ class DedicatedDispatchers {
  public:
   // Returns a started dispatcher that no process uses, with the options of the node's, except the number of threads.
   // Returns kInternal if no thread or stack could be had.
-  gen::Result<core::Dispatcher*> Take(core::DispatcherOptions options);
+  gen::Result<core::Dispatcher*> TakeFree(core::DispatcherOptions options);
   // Takes a dispatcher back. It may still run the turn in which its process has ended.
   void Give(core::Dispatcher& dispatcher);
   // Ends all threads.

@@ -34,7 +34,7 @@ gen::Result<ProcessSlot*> Spawning::Open(const SpawnRequest& request) {
   }
   if (behavior == nullptr) return Incorrect("factory: returned no behaviour");
   ProcessTable& table = needs_.addresses.table();
-  ProcessSlot* slot = table.Take();
+  ProcessSlot* slot = table.TakeFree();
   if (slot == nullptr) {
     return gen::Error(gen::ErrorCode::kInternal,
                       fmt::format("more than {} processes", ProcessTable::kMaxProcesses));

@@ -59,16 +59,16 @@ Handshake MakeAcceptor(HandshakeAnswer answer = HandshakeAnswer::kOk) {
 gen::Error ErrorOf(Handshake& handshake, const Packets& packets, Packets* sent = nullptr) {
   Packets to_send;
   for (std::size_t i = 0; i + 1 < packets.size(); ++i) {
-    REQUIRE(handshake.Take(packets[i], to_send).has_value());
+    REQUIRE(handshake.TakePacket(packets[i], to_send).has_value());
   }
   to_send.clear();
-  const auto taken = handshake.Take(packets.back(), to_send);
+  const auto taken = handshake.TakePacket(packets.back(), to_send);
   REQUIRE_FALSE(taken.has_value());
   CHECK_FALSE(handshake.peer().has_value());
   if (sent != nullptr) *sent = to_send;
   // Nothing comes after it.
   to_send.clear();
-  CHECK(handshake.Take("sok", to_send).error() == gen::ErrNotAllowed);
+  CHECK(handshake.TakePacket("sok", to_send).error() == gen::ErrNotAllowed);
   CHECK(to_send.empty());
   CHECK(handshake.Begin().empty());
   return taken.error();
@@ -88,7 +88,7 @@ Talk LetTalk(Handshake& initiator, Handshake& acceptor) {
     Packets to_send;
     const std::string packet = from.front();
     from.pop_front();
-    auto taken = who.Take(packet, to_send);
+    auto taken = who.TakePacket(packet, to_send);
     answers.insert(answers.end(), to_send.begin(), to_send.end());
     return taken;
   };
@@ -136,8 +136,8 @@ TEST_CASE("handshake: both sides find each other") {
     CHECK(acceptor.replaces() == (answer == HandshakeAnswer::kAlive));
     // It is over.
     Packets to_send;
-    CHECK(initiator.Take("sok", to_send).error() == gen::ErrNotAllowed);
-    CHECK(acceptor.Take(NamePacket("own@127.0.0.1"), to_send).error() == gen::ErrNotAllowed);
+    CHECK(initiator.TakePacket("sok", to_send).error() == gen::ErrNotAllowed);
+    CHECK(acceptor.TakePacket(NamePacket("own@127.0.0.1"), to_send).error() == gen::ErrNotAllowed);
     CHECK(to_send.empty());
     CHECK(initiator.peer().has_value());
   }
@@ -149,13 +149,13 @@ TEST_CASE("handshake: the initiator's packets, byte for byte") {
         "N" + Bytes({0x60, 0, 0, 0x0d, 0x07, 0x5f, 0x5f, 0xbc, 0, 0, 0, 17, 0, 13}) +
             "own@127.0.0.1");
   Packets sent;
-  CHECK(handshake.Take("sok", sent).has_value());
+  CHECK(handshake.TakePacket("sok", sent).has_value());
   CHECK(sent.empty());
-  CHECK(handshake.Take(ChallengePacket("theirs@127.0.0.1"), sent).has_value());
+  CHECK(handshake.TakePacket(ChallengePacket("theirs@127.0.0.1"), sent).has_value());
   CHECK(sent == Packets{"r" + Bytes({1, 2, 3, 4}) + DigestOf("secret", kTheirChallenge)});
   sent.clear();
   CHECK_FALSE(handshake.peer().has_value());
-  CHECK(handshake.Take("a" + DigestOf("secret", kOwnChallenge), sent).has_value());
+  CHECK(handshake.TakePacket("a" + DigestOf("secret", kOwnChallenge), sent).has_value());
   CHECK(sent.empty());
   CHECK(handshake.peer().has_value());
 }
@@ -163,14 +163,14 @@ TEST_CASE("handshake: the initiator's packets, byte for byte") {
 TEST_CASE("handshake: the acceptor's packets, byte for byte") {
   Handshake handshake = MakeAcceptor();
   Packets sent;
-  CHECK(handshake.Take(NamePacket("theirs@127.0.0.1"), sent).has_value());
+  CHECK(handshake.TakePacket(NamePacket("theirs@127.0.0.1"), sent).has_value());
   CHECK(sent == Packets{"sok", "N" +
                                    Bytes({0x60, 0, 0, 0x0d, 0x07, 0x5f, 0x5f, 0xbc, 1, 2, 3, 4, 0,
                                           0, 0, 17, 0, 13}) +
                                    "own@127.0.0.1"});
   sent.clear();
   CHECK_FALSE(handshake.peer().has_value());
-  CHECK(handshake.Take(ReplyPacket(), sent).has_value());
+  CHECK(handshake.TakePacket(ReplyPacket(), sent).has_value());
   CHECK(sent == Packets{"a" + DigestOf("secret", kTheirChallenge)});
   REQUIRE(handshake.peer().has_value());
   CHECK(handshake.peer()->flags == kPlainFlags);
@@ -180,7 +180,7 @@ TEST_CASE("handshake: what the acceptor answers is said to the peer") {
   const auto sent_for = [](HandshakeAnswer answer) {
     Handshake handshake = MakeAcceptor(answer);
     Packets sent;
-    (void)handshake.Take(NamePacket("theirs@127.0.0.1"), sent);
+    (void)handshake.TakePacket(NamePacket("theirs@127.0.0.1"), sent);
     return sent;
   };
   CHECK(sent_for(HandshakeAnswer::kOk).at(0) == "sok");
@@ -224,7 +224,7 @@ TEST_CASE("handshake: a connection that is alive is replaced, or kept") {
     for (const bool is_wanted : {true, false}) {
       Handshake handshake = MakeInitiator([is_wanted] { return is_wanted; });
       Packets sent;
-      const auto taken = handshake.Take("salive", sent);
+      const auto taken = handshake.TakePacket("salive", sent);
       CHECK(taken.has_value() == is_wanted);
       CHECK(sent == Packets{is_wanted ? "strue" : "sfalse"});
       if (!taken) CHECK(taken.error().code() == ErrorCode::kTaken);
@@ -233,14 +233,14 @@ TEST_CASE("handshake: a connection that is alive is replaced, or kept") {
   SUBCASE("the acceptor is told") {
     Handshake handshake = MakeAcceptor(HandshakeAnswer::kAlive);
     Packets sent;
-    REQUIRE(handshake.Take(NamePacket("theirs@127.0.0.1"), sent).has_value());
+    REQUIRE(handshake.TakePacket(NamePacket("theirs@127.0.0.1"), sent).has_value());
     CHECK_FALSE(handshake.replaces());
     sent.clear();
-    REQUIRE(handshake.Take("strue", sent).has_value());
+    REQUIRE(handshake.TakePacket("strue", sent).has_value());
     CHECK(handshake.replaces());
     CHECK(sent.size() == 1);
     CHECK(sent[0][0] == 'N');
-    REQUIRE(handshake.Take(ReplyPacket(), sent).has_value());
+    REQUIRE(handshake.TakePacket(ReplyPacket(), sent).has_value());
     CHECK(handshake.peer().has_value());
   }
   SUBCASE("the acceptor is told to keep it") {
@@ -281,8 +281,8 @@ TEST_CASE("handshake: another cookie") {
   SUBCASE("the initiator's peer has closed the connection") {
     Handshake handshake = MakeInitiator();
     Packets sent;
-    REQUIRE(handshake.Take("sok", sent).has_value());
-    REQUIRE(handshake.Take(ChallengePacket("theirs@127.0.0.1"), sent).has_value());
+    REQUIRE(handshake.TakePacket("sok", sent).has_value());
+    REQUIRE(handshake.TakePacket(ChallengePacket("theirs@127.0.0.1"), sent).has_value());
     CHECK(handshake.ClosedByPeer().code() == ErrorCode::kNotAllowed);
     CHECK(handshake.ClosedByPeer().detail() ==
           text + ". Or it has just connected to this node; see its log");
@@ -306,7 +306,7 @@ TEST_CASE("handshake: a challenge of this node's is not answered, to whichever s
   const auto ok = [](std::string_view) { return HandshakeAnswer::kOk; };
   const auto challenge_of = [](Handshake& acceptor) {
     Packets sent;
-    REQUIRE(acceptor.Take(NamePacket("thief@127.0.0.1"), sent).has_value());
+    REQUIRE(acceptor.TakePacket(NamePacket("thief@127.0.0.1"), sent).has_value());
     return sent.at(1).substr(9, 4);
   };
   const auto challenge_packet = [](const std::string& challenge) {
@@ -330,20 +330,20 @@ TEST_CASE("handshake: a challenge of this node's is not answered, to whichever s
     // It is worth nothing any more.
     Handshake dialling = Handshake::Initiator(Own(), "theirs@127.0.0.1", Challenge());
     Packets sent;
-    REQUIRE(dialling.Take("sok", sent).has_value());
-    CHECK(dialling.Take(challenge_packet(challenge), sent).has_value());
+    REQUIRE(dialling.TakePacket("sok", sent).has_value());
+    CHECK(dialling.TakePacket(challenge_packet(challenge), sent).has_value());
   }
   SUBCASE("that of a handshake that this node has begun, on a connection of one who has dialled") {
     Handshake dialling = Handshake::Initiator(Own(), "theirs@127.0.0.1", Challenge());
     Packets sent;
-    REQUIRE(dialling.Take("sok", sent).has_value());
-    REQUIRE(dialling.Take(ChallengePacket("theirs@127.0.0.1"), sent).has_value());
+    REQUIRE(dialling.TakePacket("sok", sent).has_value());
+    REQUIRE(dialling.TakePacket(ChallengePacket("theirs@127.0.0.1"), sent).has_value());
     const std::string asked = sent.at(0).substr(1, 4);
     Handshake acceptor = Handshake::Acceptor(Own(), Challenge(), ok);
     const std::string challenge = challenge_of(acceptor);
     sent.clear();
     // It proves itself, so that it knows the cookie, or has it answered by another node.
-    const auto taken = acceptor.Take(
+    const auto taken = acceptor.TakePacket(
         "r" + asked +
             DigestOf("secret", static_cast<std::uint32_t>(std::stoul(Hex(challenge), nullptr, 16))),
         sent);
@@ -410,19 +410,19 @@ TEST_CASE("handshake: what the peer's end means") {
   CHECK(text(initiator) ==
         "handshake: theirs@127.0.0.1 has closed the connection when it heard the name "
         "own@127.0.0.1: it is too old, stopping, or no Erlang node");
-  REQUIRE(initiator.Take("sok", sent).has_value());
+  REQUIRE(initiator.TakePacket("sok", sent).has_value());
   CHECK(text(initiator).find("before its challenge") != std::string::npos);
 
   Handshake acceptor = MakeAcceptor();
   CHECK(text(acceptor) ==
         "handshake: the other node has closed the connection before it has said its name");
-  REQUIRE(acceptor.Take(NamePacket("theirs@127.0.0.1"), sent).has_value());
+  REQUIRE(acceptor.TakePacket(NamePacket("theirs@127.0.0.1"), sent).has_value());
   CHECK(text(acceptor).find("it has called this node by another name") != std::string::npos);
-  REQUIRE(acceptor.Take(ReplyPacket(), sent).has_value());
+  REQUIRE(acceptor.TakePacket(ReplyPacket(), sent).has_value());
   CHECK(text(acceptor) == "handshake: the connection has ended");
 
   Handshake alive = MakeAcceptor(HandshakeAnswer::kAlive);
-  REQUIRE(alive.Take(NamePacket("theirs@127.0.0.1"), sent).has_value());
+  REQUIRE(alive.TakePacket(NamePacket("theirs@127.0.0.1"), sent).has_value());
   CHECK(text(alive).find("it keeps the one that it has") != std::string::npos);
 }
 
@@ -430,8 +430,8 @@ TEST_CASE("handshake: flags") {
   const auto chosen = [](std::uint64_t flags) {
     Handshake handshake = MakeAcceptor();
     Packets sent;
-    REQUIRE(handshake.Take(NamePacket("theirs@127.0.0.1", flags), sent).has_value());
-    REQUIRE(handshake.Take(ReplyPacket(), sent).has_value());
+    REQUIRE(handshake.TakePacket(NamePacket("theirs@127.0.0.1", flags), sent).has_value());
+    REQUIRE(handshake.TakePacket(ReplyPacket(), sent).has_value());
     return handshake.peer()->flags;
   };
   SUBCASE("those of erl 25") { CHECK(chosen(0xd07df7fbd) == (0xd07df7fbd & kOwnFlags)); }
@@ -524,7 +524,7 @@ TEST_CASE("handshake: names that are none") {
   }
   Handshake handshake = MakeAcceptor();
   Packets sent;
-  CHECK(handshake.Take(NamePacket(long_name), sent).has_value());
+  CHECK(handshake.TakePacket(NamePacket(long_name), sent).has_value());
 }
 
 TEST_CASE("handshake: short and long names") {
@@ -590,7 +590,7 @@ TEST_CASE("handshake: a peer without a name gets one") {
       return HandshakeAnswer::kOk;
     });
     Packets sent;
-    REQUIRE(handshake.Take(request, sent).has_value());
+    REQUIRE(handshake.TakePacket(request, sent).has_value());
     REQUIRE(sent.size() == 2);
     // Status, name with its length, creation.
     REQUIRE(sent[0].size() == 7 + 2 + 22 + 4);
@@ -604,8 +604,9 @@ TEST_CASE("handshake: a peer without a name gets one") {
     }));
     CHECK(sent[0].substr(31) >= Big(4, 4));
     CHECK(sent[1].substr(0, 9) == "N" + Big(kOwnFlags | kFlagNameMe, 8));
-    REQUIRE(handshake.Take("r" + Big(kTheirChallenge, 4) + DigestOf("secret", challenge), sent)
-                .has_value());
+    REQUIRE(
+        handshake.TakePacket("r" + Big(kTheirChallenge, 4) + DigestOf("secret", challenge), sent)
+            .has_value());
     CHECK(handshake.peer()->name == name);
     CHECK(Big(handshake.peer()->creation, 4) == sent[0].substr(31));
     CHECK((handshake.peer()->flags & kFlagNameMe) == 0);
@@ -650,10 +651,10 @@ TEST_CASE("handshake: a node without a name is given one") {
     Packets to_asking;
     while (!asking.peer()) {
       for (const std::string& packet : std::exchange(to_giving, {})) {
-        REQUIRE(giving.Take(packet, to_asking));
+        REQUIRE(giving.TakePacket(packet, to_asking));
       }
       for (const std::string& packet : std::exchange(to_asking, {})) {
-        REQUIRE(asking.Take(packet, to_giving));
+        REQUIRE(asking.TakePacket(packet, to_giving));
       }
     }
     REQUIRE(giving.peer());
@@ -663,9 +664,9 @@ TEST_CASE("handshake: a node without a name is given one") {
   SUBCASE("who has a name is given none") {
     Handshake handshake = MakeInitiator();
     Packets sent;
-    REQUIRE(handshake.Take("sok", sent));
-    REQUIRE(handshake.Take(ChallengePacket("theirs@127.0.0.1"), sent));
-    REQUIRE(handshake.Take("a" + DigestOf("secret", kOwnChallenge), sent));
+    REQUIRE(handshake.TakePacket("sok", sent));
+    REQUIRE(handshake.TakePacket(ChallengePacket("theirs@127.0.0.1"), sent));
+    REQUIRE(handshake.TakePacket("a" + DigestOf("secret", kOwnChallenge), sent));
     CHECK(handshake.peer()->given_name.empty());
   }
   SUBCASE("what is no name for it is an error") {
@@ -696,10 +697,10 @@ TEST_CASE("handshake: a node without a name is given one") {
 TEST_CASE("handshake: what comes behind names is ignored") {
   Packets sent;
   Handshake acceptor = MakeAcceptor();
-  CHECK(acceptor.Take(NamePacket("theirs@127.0.0.1") + "more", sent).has_value());
+  CHECK(acceptor.TakePacket(NamePacket("theirs@127.0.0.1") + "more", sent).has_value());
   Handshake initiator = MakeInitiator();
-  CHECK(initiator.Take("sok", sent).has_value());
-  CHECK(initiator.Take(ChallengePacket("theirs@127.0.0.1") + "more", sent).has_value());
+  CHECK(initiator.TakePacket("sok", sent).has_value());
+  CHECK(initiator.TakePacket(ChallengePacket("theirs@127.0.0.1") + "more", sent).has_value());
 }
 
 // What a handshake is in the middle of: the packets until there, and the next one.
@@ -736,9 +737,9 @@ TEST_CASE("handshake: packets that are cut off") {
     Handshake handshake = stage.make();
     Packets sent;
     for (const std::string& packet : stage.before) {
-      REQUIRE(handshake.Take(packet, sent).has_value());
+      REQUIRE(handshake.TakePacket(packet, sent).has_value());
     }
-    CHECK(handshake.Take(stage.next, sent).has_value());
+    CHECK(handshake.TakePacket(stage.next, sent).has_value());
   }
 }
 
@@ -759,9 +760,9 @@ TEST_CASE("handshake: random packets are refused wherever they come") {
       Handshake handshake = stage.make();
       Packets sent;
       for (const std::string& before : stage.before) {
-        REQUIRE(handshake.Take(before, sent).has_value());
+        REQUIRE(handshake.TakePacket(before, sent).has_value());
       }
-      const auto taken = handshake.Take(packet, sent);
+      const auto taken = handshake.TakePacket(packet, sent);
       if (!taken) {
         CHECK_FALSE(taken.error().detail().empty());
         CHECK(taken.error().detail().find("secret") == std::string_view::npos);

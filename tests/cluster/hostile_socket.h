@@ -87,7 +87,7 @@ class HostileSocket {
       std::string packet;
       std::vector<std::string> to_send;
       if (!ReadPacket(packet)) return false;
-      const auto taken = handshake.Take(packet, to_send);
+      const auto taken = handshake.TakePacket(packet, to_send);
       for (const std::string& each : to_send) {
         if (!WritePacket(each)) return false;
       }

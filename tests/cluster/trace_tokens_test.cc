@@ -57,23 +57,23 @@ TEST_CASE("trace tokens: an integer is the trace id, what else is a label has on
 
 TEST_CASE("trace tokens: flags and label are kept, the serial counts on") {
   TraceTokens tokens;
-  const gen::TraceId trace = tokens.Take(TokenWith(Integer(17), 2, 5, 4));
+  const gen::TraceId trace = tokens.TakeToken(TokenWith(Integer(17), 2, 5, 4));
   CHECK(trace == 17);
   CHECK(Made(tokens, trace) == "2 17 6 5 ");
   CHECK(Made(tokens, trace) == "2 17 7 5 ");
   // One that has been overtaken, and one that is further.
-  CHECK(tokens.Take(TokenWith(Integer(17), 1, 2, 1)) == 17);
+  CHECK(tokens.TakeToken(TokenWith(Integer(17), 1, 2, 1)) == 17);
   CHECK(Made(tokens, trace) == "1 17 8 2 ");
-  CHECK(tokens.Take(TokenWith(Integer(17), 1, 100, 99)) == 17);
+  CHECK(tokens.TakeToken(TokenWith(Integer(17), 1, 100, 99)) == 17);
   CHECK(Made(tokens, trace) == "1 17 101 100 ");
 
-  const gen::TraceId of_atom = tokens.Take(TokenWith(terms::SmallAtom("order")));
+  const gen::TraceId of_atom = tokens.TakeToken(TokenWith(terms::SmallAtom("order")));
   CHECK(Made(tokens, of_atom) == "1 order 2 1 ");
   CHECK(tokens.size() == 2);
 
   CHECK(tokens.Make(0, kOurs).empty());
   CHECK(tokens.Make(17, gen::PID()).empty());
-  CHECK(tokens.Take({}) == 0);
+  CHECK(tokens.TakeToken({}) == 0);
 }
 
 TEST_CASE("trace tokens: a trace that begins here has its trace id as the label") {
@@ -82,16 +82,16 @@ TEST_CASE("trace tokens: a trace that begins here has its trace id as the label"
   CHECK(Made(tokens, 42) == "7 42 2 0 ");
   CHECK(Made(tokens, ~gen::TraceId{0}) == "7 18446744073709551615 1 0 ");
   // It comes back.
-  CHECK(tokens.Take(TokenWith(Integer(42), 7, 9, 2)) == 42);
+  CHECK(tokens.TakeToken(TokenWith(Integer(42), 7, 9, 2)) == 42);
   CHECK(Made(tokens, 42) == "7 42 10 9 ");
 }
 
 TEST_CASE("trace tokens: what others send takes no more room than it may") {
   TraceTokens tokens(3);
-  const gen::TraceId kept = tokens.Take(TokenWith(terms::SmallAtom("kept"), 1, 8));
+  const gen::TraceId kept = tokens.TakeToken(TokenWith(terms::SmallAtom("kept"), 1, 8));
   for (int label = 100; label < 110; ++label) {
-    CHECK(tokens.Take(TokenWith(Integer(label), 1, 50)) == static_cast<gen::TraceId>(label));
-    (void)tokens.Take(TokenWith(terms::SmallAtom("kept"), 1, 8));
+    CHECK(tokens.TakeToken(TokenWith(Integer(label), 1, 50)) == static_cast<gen::TraceId>(label));
+    (void)tokens.TakeToken(TokenWith(terms::SmallAtom("kept"), 1, 8));
     CHECK(tokens.size() <= 3);
   }
   CHECK(Made(tokens, kept) == "1 kept 9 8 ");
@@ -100,9 +100,9 @@ TEST_CASE("trace tokens: what others send takes no more room than it may") {
 
   const std::string longest = terms::Binary(std::string(TraceTokens::kMostLabelBytes - 5, 'x'));
   const std::string longer = terms::Binary(std::string(TraceTokens::kMostLabelBytes - 4, 'x'));
-  const gen::TraceId of_longest = tokens.Take(TokenWith(longest));
+  const gen::TraceId of_longest = tokens.TakeToken(TokenWith(longest));
   CHECK(Term::FromChecked(tokens.Make(of_longest, kOurs))[1].raw() == longest);
-  const gen::TraceId of_longer = tokens.Take(TokenWith(longer));
+  const gen::TraceId of_longer = tokens.TakeToken(TokenWith(longer));
   CHECK(of_longer == TraceIdOf(longer));
   TraceToken token;
   const std::string made = tokens.Make(of_longer, kOurs);
@@ -114,9 +114,9 @@ TEST_CASE("trace tokens: what others send takes no more room than it may") {
 
 TEST_CASE("trace tokens: nobody is made to count to the end") {
   TraceTokens tokens;
-  CHECK(tokens.Take(TokenWith(Integer(1), 1, TraceToken::kMostNumber)) == 1);
+  CHECK(tokens.TakeToken(TokenWith(Integer(1), 1, TraceToken::kMostNumber)) == 1);
   CHECK(Made(tokens, 1) == "1 1 1 0 ");
-  CHECK(tokens.Take(TokenWith(Integer(1), 1, TraceTokens::kMostSerial - 1)) == 1);
+  CHECK(tokens.TakeToken(TokenWith(Integer(1), 1, TraceTokens::kMostSerial - 1)) == 1);
   TraceToken token;
   for (int i = 0; i < 2; ++i) {
     const std::string made = tokens.Make(1, kOurs);
@@ -134,12 +134,12 @@ TEST_CASE("trace tokens: a label that others might refuse goes on as a number") 
   const std::string deep = tuple_of(tuple_of(tuple_of(tuple_of(atom))));
   for (const std::string& label : {text, deep, tuple_of(text), terms::Binary("x")}) {
     TraceTokens tokens;
-    const gen::TraceId trace = tokens.Take(TokenWith(label));
+    const gen::TraceId trace = tokens.TakeToken(TokenWith(label));
     CHECK(Term::FromChecked(tokens.Make(trace, kOurs))[1].raw() == label);
   }
   for (const std::string& label : {map, list, tuple_of(map), tuple_of(list), tuple_of(deep)}) {
     TraceTokens tokens;
-    const gen::TraceId trace = tokens.Take(TokenWith(label));
+    const gen::TraceId trace = tokens.TakeToken(TokenWith(label));
     CHECK(trace == TraceIdOf(label));
     CHECK(TraceIdOf(Term::FromChecked(tokens.Make(trace, kOurs))[1].raw()) == trace);
     CHECK(Term::FromChecked(tokens.Make(trace, kOurs))[1].kind() == Term::Kind::kInteger);

@@ -21,7 +21,7 @@ std::shared_ptr<WorkerPlaces> ThreeNodes() {
 // Where one would be started now; empty: nowhere.
 std::string WhereNext(WorkerPlaces& places, std::int64_t now) {
   std::vector<bool> tried;
-  const auto place = places.Take(tried, now);
+  const auto place = places.TakeBest(tried, now);
   return place ? std::string(place->node().Text()) : "";
 }
 
@@ -33,7 +33,7 @@ TEST_CASE("worker places: the node with the fewest workers is next, the first of
   std::string order;
   for (int i = 0; i < 7; ++i) {
     std::vector<bool> tried;
-    taken.push_back(places->Take(tried, 0));
+    taken.push_back(places->TakeBest(tried, 0));
     order += taken.back()->node().Text().front();
   }
   CHECK(order == "abcabca");
@@ -48,7 +48,7 @@ TEST_CASE("worker places: each node is tried once") {
   const auto places = ThreeNodes();
   std::vector<bool> tried;
   std::string order;
-  while (const auto place = places->Take(tried, 0)) order += place->node().Text().front();
+  while (const auto place = places->TakeBest(tried, 0)) order += place->node().Text().front();
   CHECK(order == "abc");
 }
 
@@ -59,7 +59,7 @@ TEST_CASE("worker places: a node that was not reached is left out, longer and lo
   for (int i = 0; i < 10; ++i) {
     {
       std::vector<bool> tried;
-      auto place = places->Take(tried, now);
+      auto place = places->TakeBest(tried, now);
       REQUIRE(place->node().Text() == "a@host");
       place->NotReached(now);
       place->NotReached(now);  // of another worker, which has found out at the same time
@@ -71,7 +71,7 @@ TEST_CASE("worker places: a node that was not reached is left out, longer and lo
   }
   CHECK(WorkerPlaces::kLongestPause == 10'000'000'000);  // as ERLANG.md promises
   std::vector<bool> tried;
-  auto place = places->Take(tried, now);
+  auto place = places->TakeBest(tried, now);
   place->Reached();
   CHECK(WhereNext(*places, now) == "b@host");  // a has one
 }
@@ -80,13 +80,13 @@ TEST_CASE("worker places: if none was reached, only the one whose pause ends fir
   const auto places = ThreeNodes();
   std::vector<bool> tried;
   std::int64_t now = 0;
-  while (auto place = places->Take(tried, now)) place->NotReached(now++);
+  while (auto place = places->TakeBest(tried, now)) place->NotReached(now++);
   CHECK(now == 3);
   tried.clear();
-  auto place = places->Take(tried, now);
+  auto place = places->TakeBest(tried, now);
   REQUIRE(place);
   CHECK(place->node().Text() == "a@host");
-  CHECK(!places->Take(tried, now));
+  CHECK(!places->TakeBest(tried, now));
 }
 
 }  // namespace ergon::dist

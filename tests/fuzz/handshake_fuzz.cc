@@ -79,7 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (is_proved) packet += proof;
     const bool had_peer = handshake.peer().has_value();
     std::vector<std::string> sent;
-    const auto taken = handshake.Take(packet, sent);
+    const auto taken = handshake.TakePacket(packet, sent);
     Require(!taken.has_value() || !is_over, "after an error or success nothing more is taken");
     Require(!is_over || sent.empty(), "nor is anything sent");
     Require(had_peer || !handshake.peer().has_value() || packet.ends_with(proof),

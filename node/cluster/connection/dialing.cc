@@ -137,7 +137,7 @@ gen::Result<HandshakePeer> ShakeHands(Stream& stream, Handshake handshake) {
     while (!handshake.peer()) {
       const std::string packet = stream.ReadPacket();
       to_send.clear();
-      const auto taken = handshake.Take(packet, to_send);
+      const auto taken = handshake.TakePacket(packet, to_send);
       for (const std::string& answer : to_send) stream.WritePacket(answer);
       if (!taken) return taken.error();
     }

@@ -54,7 +54,7 @@ class Listening {
   };
 
   void Accept();
-  void Take(asio::ip::tcp::socket socket);
+  void TakeSocket(asio::ip::tcp::socket socket);
   // Closes the oldest unproved connection.
   void GiveWay();
   void LetIn(Unproved& peer);

@@ -90,7 +90,7 @@ RemoteJobPtr JobReader::ReadSpawn(Connection& connection, const Signal& signal,
     if (job->behavior == nullptr) job->function = FindFunction(module, function, *arity);
   }
   if (job->function == nullptr && job->behavior == nullptr) return nullptr;
-  if (!places_.Take()) {
+  if (!places_.TakePlace()) {
     refusal = kNoPlace;
     return nullptr;
   }
@@ -140,7 +140,7 @@ gen::Result<RemoteJobPtr> JobReader::ReadCall(Connection& connection,
     }
     job->number = found->number;
   }
-  if (!places_.Take()) {
+  if (!places_.TakePlace()) {
     return gen::Error(gen::ErrorCode::kBusy,
                       fmt::format("{} runs {} processes of other nodes already", addresses_.node(),
                                   settings_.max_remote_processes.Now()));

@@ -5,7 +5,7 @@
 
 namespace ergon::dist {
 
-bool RemotePlaces::Take() {
+bool RemotePlaces::TakePlace() {
   std::lock_guard lock(mutex_);
   const std::size_t most = most_.Now();
   if (places_ + behaviors_.size() >= most) ForgetEnded();

@@ -23,7 +23,7 @@ class RemotePlaces {
       : addresses_(addresses), log_(log), most_(most) {}
 
   // Takes a place for one more process. Returns false if there is none.
-  [[nodiscard]] bool Take();
+  [[nodiscard]] bool TakePlace();
   // Gives a place back, and forgets the call with that number.
   void Return(std::uint64_t number);
   // Notes the process of a behaviour, which counts for as long as it lives. `had_place`: its job had taken a place.

@@ -139,7 +139,7 @@ bool MissedValues::ReadTokens(std::string_view tail, std::vector<gen::TraceId>& 
     if (reader.ReadEmptyList()) continue;
     std::string_view token;
     if (!reader.ReadTerm(token)) return false;
-    trace = traces_.Take(token);
+    trace = traces_.TakeToken(token);
     if (trace == 0) return false;
   }
   return true;

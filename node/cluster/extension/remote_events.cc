@@ -39,7 +39,8 @@ bool Add(Subscriptions& subscriptions, gen::PID subscriber, gen::Atom event, One
 
 // False: there is none of that number.
 template <class Subscriptions>
-bool Take(Subscriptions& subscriptions, gen::PID subscriber, gen::Atom event, OneSubscription how) {
+bool RemoveSubscription(Subscriptions& subscriptions, gen::PID subscriber, gen::Atom event,
+                        OneSubscription how) {
   const auto found = subscriptions.find({subscriber, event});
   if (found == subscriptions.end()) return false;
   std::uint64_t& number = NumberOf(found->second, how.link);
@@ -84,7 +85,7 @@ gen::Result<void> RemoteEvents::Subscribe(gen::PID local, const gen::Event& even
     subscriptions[{local, event.name}].progress = progress;
     auto asked =
         SendQuestion(connection, question, how.number, ErgonSignal(local, payload), &first);
-    if (!asked) (void)Take(subscriptions, local, event.name, how);
+    if (!asked) (void)RemoveSubscription(subscriptions, local, event.name, how);
     return asked;
   });
 }
@@ -95,7 +96,7 @@ void RemoteEvents::Unsubscribe(gen::PID local, const gen::Event& event, OneSubsc
   std::lock_guard no_value(delivering_);
   const auto connection = needs_.connections.FindLocked(event.node);
   if (!connection) return;
-  if (!Take(connection->peer_state().subscriptions, local, event.name, how)) return;
+  if (!RemoveSubscription(connection->peer_state().subscriptions, local, event.name, how)) return;
   if (!connection->IsForeign()) connection->Send(ErgonSignal(local, payload), SentAs::kOwn);
 }
 
@@ -160,7 +161,8 @@ void RemoteEvents::HandleEnd(Connection& connection, const ErgonMessage& message
   const auto name = gen::Atom::Find(message.event);
   if (!name) return;
   const OneSubscription how{message.number, message.is_link};
-  if (!Take(connection.Lock()->peer_state().subscriptions, message.to, *name, how)) return;
+  if (!RemoveSubscription(connection.Lock()->peer_state().subscriptions, message.to, *name, how))
+    return;
   needs_.publishing.TellEnd(message.to, from, {*name, connection.peer()}, how,
                             ReadReason(message.term, &needs_.values.atoms()));
 }
@@ -213,8 +215,8 @@ std::shared_ptr<node::EventProgress> RemoteEvents::ProgressOf(Connection& connec
 
 void RemoteEvents::HandleRefusal(Connection& connection, const PeerState::Call& question,
                                  std::uint64_t number) {
-  (void)Take(connection.Lock()->peer_state().subscriptions, question.local, question.event,
-             {number, question.is_link});
+  (void)RemoveSubscription(connection.Lock()->peer_state().subscriptions, question.local,
+                           question.event, {number, question.is_link});
 }
 
 // ---- what those of other nodes want
@@ -271,7 +273,7 @@ void RemoteEvents::HandleUnsubscribe(Connection& connection, const ErgonMessage&
   const auto name = gen::Atom::Find(message.event);
   if (!name) return;
   const OneSubscription how{message.number, message.is_link};
-  if (!Take(connection.Lock()->peer_state().subscribers, from, *name, how)) return;
+  if (!RemoveSubscription(connection.Lock()->peer_state().subscribers, from, *name, how)) return;
   needs_.publishing.EndSubscription({{*name, needs_.settings.node}, how.number, how.link}, from);
 }
 
@@ -325,7 +327,7 @@ void RemoteEvents::TellEnd(gen::PID remote, gen::PID producer, gen::Atom event, 
   const auto connection = needs_.connections.FindLocked(remote.node);
   if (!connection) return;
   PeerState& peer = connection->peer_state();
-  if (!Take(peer.subscribers, remote, event, how)) return;
+  if (!RemoveSubscription(peer.subscribers, remote, event, how)) return;
   if (PeerState::Answering* const answering = peer.AnsweringOf(remote, event)) {
     answering->held.push_back({producer, std::move(payload), 0, head});
     return;

@@ -58,7 +58,8 @@ std::string Handshake::Begin() {
                             .name = self_.name});
 }
 
-gen::Result<void> Handshake::Take(std::string_view packet, std::vector<std::string>& to_send) {
+gen::Result<void> Handshake::TakePacket(std::string_view packet,
+                                        std::vector<std::string>& to_send) {
   // Each step that succeeds says what comes next.
   switch (std::exchange(state_, State::kOver)) {
     case State::kStatus:

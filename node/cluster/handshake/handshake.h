@@ -66,8 +66,8 @@ class Handshake {
   // kNotAllowed (the cookie is wrong; the peer sends a challenge of this program back; or the peer does not
   // want us), kUnsupported (a flag is missing, by name; the node is too old), kTaken (another connection of
   // these two nodes is kept), kIncorrect (a name is wrong; or it is no handshake). The packets in `to_send` have to be
-  // written even then. After an error or success Take returns kNotAllowed.
-  gen::Result<void> Take(std::string_view packet, std::vector<std::string>& to_send);
+  // written even then. After an error or success TakePacket returns kNotAllowed.
+  gen::Result<void> TakePacket(std::string_view packet, std::vector<std::string>& to_send);
   // Returns what it means now that the peer has closed the connection instead of sending the next packet.
   // Erlang sends nothing when it refuses a cookie, a name or flags.
   [[nodiscard]] gen::Error ClosedByPeer() const;

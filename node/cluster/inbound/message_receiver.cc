@@ -75,7 +75,7 @@ void MessageReceiver::Flush() {
   if (gathered_.size() == 0) return;
   const std::uint32_t messages = gathered_.size();
   const gen::PID to = gathered_.to();
-  core::EnvelopePtr together = gathered_.Take();
+  core::EnvelopePtr together = gathered_.TakeEnvelope();
   totals_.accepted.Add(messages);
   if (delivery_.DeliverTogether(to, messages, together)) return;
   for (core::Envelope* next = node::MakeMessages(*together).list.head; next != nullptr;) {

@@ -14,7 +14,7 @@ namespace ergon::dist {
 // memory of its own: a user's serialize() may send, too, or suspend its process, which then goes on in another thread.
 class Scratch {
  public:
-  Scratch() : shared_(Take()) {}
+  Scratch() : shared_(TakeOfThread()) {}
   ~Scratch() {
     if (shared_ != nullptr) shared_->is_taken.store(false, std::memory_order_release);
   }
@@ -57,7 +57,7 @@ class Scratch {
   };
   // Returns null if the memory is in use. Not inlined: a process must not keep the address of a thread-local variable when
   // it goes on in another thread.
-  [[gnu::noinline]] static Shared* Take() {
+  [[gnu::noinline]] static Shared* TakeOfThread() {
     static thread_local Shared of_thread;
     // Acquire; partner: the release in ~Scratch, perhaps in another thread. Only this thread takes the memory.
     if (of_thread.is_taken.load(std::memory_order_acquire)) return nullptr;

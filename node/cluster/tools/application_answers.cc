@@ -162,7 +162,7 @@ class Monitoring {
       if (auto* client = std::get_if<gen::Asked<NewClient>>(&*heard)) {
         (void)self_.Reply(*client, Add(client->value.pid));
       } else if (auto* wish = std::get_if<Term>(&*heard)) {
-        Take(*wish);
+        TakeWish(*wish);
       } else if (auto* down = std::get_if<gen::MessageDownPID>(&*heard)) {
         Remove(down->pid);
       }
@@ -208,7 +208,7 @@ class Monitoring {
     std::erase_if(works_, [&](const Work& work) { return work.client == client; });
   }
 
-  void Take(const Term& wish) {
+  void TakeWish(const Term& wish) {
     if (wish.kind() != Term::Kind::kTuple || wish.size() != 5) return;
     const auto client = wish[0].AsPid();
     const auto command = wish[1].AsAtomText();

@@ -50,7 +50,7 @@ TraceTokens::Trace& TraceTokens::Find(gen::TraceId id) {
   return traces_.front();
 }
 
-gen::TraceId TraceTokens::Take(std::string_view token) {
+gen::TraceId TraceTokens::TakeToken(std::string_view token) {
   // It has been read once, with the limit of its connection.
   constexpr std::size_t kAnyDepth = std::numeric_limits<std::size_t>::max();
   TraceToken read;

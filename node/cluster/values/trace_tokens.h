@@ -33,7 +33,7 @@ class TraceTokens {
   explicit TraceTokens(std::size_t most = kUsualMost) : most_(most) {}
 
   // Returns the trace id that a token stands for, which is a checked term, as in Signal::token.
-  [[nodiscard]] gen::TraceId Take(std::string_view token);
+  [[nodiscard]] gen::TraceId TakeToken(std::string_view token);
   // Returns the token with which a signal of `from` goes on, or nothing if `trace` is 0 or nobody has sent it. A trace
   // that began here has the flags send, receive and print.
   [[nodiscard]] std::string Make(gen::TraceId trace, gen::PID from);

@@ -76,7 +76,7 @@ gen::Result<void> RemoteWorker::Begin() {
   const RemoteWorkersOptions& options = *options_;
   std::string problems;
   std::vector<bool> tried;
-  while (auto place = places_->Take(tried, host_->Now())) {
+  while (auto place = places_->TakeBest(tried, host_->Now())) {
     auto worker = Spawn(*host_, place->node(), options.module, options.function, options.arguments,
                         {.link = true, .call = {.timeout = options.spawn_timeout}});
     if (worker) {

@@ -9,7 +9,8 @@ WorkerPlaces::WorkerPlaces(const std::vector<gen::Atom>& nodes) {
   for (const gen::Atom node : nodes) nodes_.push_back({.name = node});
 }
 
-std::optional<WorkerPlaces::Place> WorkerPlaces::Take(std::vector<bool>& tried, std::int64_t now) {
+std::optional<WorkerPlaces::Place> WorkerPlaces::TakeBest(std::vector<bool>& tried,
+                                                          std::int64_t now) {
   tried.resize(nodes_.size());
   const bool is_first = std::find(tried.begin(), tried.end(), true) == tried.end();
   std::size_t best = nodes_.size();

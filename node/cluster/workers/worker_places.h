@@ -42,7 +42,7 @@ class WorkerPlaces : public std::enable_shared_from_this<WorkerPlaces> {
   // Returns a place on the node with the fewest workers among those that are not in `tried`, and notes the node there. A
   // node that could not be reached is left out until its pause is over. If all are left out, and nothing has been tried
   // yet, it is the node whose pause ends first. Returns nothing if no node is left.
-  std::optional<Place> Take(std::vector<bool>& tried, std::int64_t now);
+  std::optional<Place> TakeBest(std::vector<bool>& tried, std::int64_t now);
 
  private:
   struct Node {

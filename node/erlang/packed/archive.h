@@ -143,7 +143,7 @@ void CEREAL_LOAD_FUNCTION_NAME(CerealReader& in, cereal::BinaryData<T>& data) {
   using Item = detail::ElementOf<T>;
   const bool is_as_it_is = std::endian::native == std::endian::little || sizeof(Item) == 1;
   if constexpr (is_as_it_is && !std::is_same_v<Item, bool>) {
-    const std::string_view bytes = in.Take(data.size);
+    const std::string_view bytes = in.TakeBytes(data.size);
     if (!bytes.empty()) std::memcpy(data.data, bytes.data(), bytes.size());
   } else {
     auto* const elements = static_cast<Item*>(data.data);

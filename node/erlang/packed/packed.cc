@@ -20,7 +20,7 @@ void PackAtom(PackedOut& out, gen::Atom atom) {
 }
 
 gen::Atom UnpackAtom(PackedIn& in) {
-  const std::string_view text = in.Take(in.Number<std::uint8_t>());
+  const std::string_view text = in.TakeBytes(in.Number<std::uint8_t>());
   auto atom = in.atoms() != nullptr ? in.atoms()->Make(text) : AtomBudget::MakeUnlimited(text);
   if (!atom) ThrowPacked(atom.error().ToString());
   return *atom;

@@ -124,7 +124,7 @@ class PackedIn : public PackedLimits {
   PackedIn& operator=(const PackedIn&) = delete;
 
   [[nodiscard]] std::size_t left() const noexcept { return bytes_.size() - at_; }
-  [[nodiscard]] std::string_view Take(std::uint64_t size) {
+  [[nodiscard]] std::string_view TakeBytes(std::uint64_t size) {
     if (size > left()) [[unlikely]]
       ThrowTruncated(size);
     const std::string_view taken = bytes_.substr(at_, size);
@@ -134,7 +134,7 @@ class PackedIn : public PackedLimits {
   template <class T>
   [[nodiscard]] T Number() {
     T value;
-    std::memcpy(&value, Take(sizeof(T)).data(), sizeof(T));
+    std::memcpy(&value, TakeBytes(sizeof(T)).data(), sizeof(T));
     return InWireOrder(value);
   }
   // Neither true nor false is refused.
@@ -159,7 +159,7 @@ class PackedIn : public PackedLimits {
       ThrowTooMany(count);
     return count;
   }
-  [[nodiscard]] std::string_view Text() { return Take(Count()); }
+  [[nodiscard]] std::string_view Text() { return TakeBytes(Count()); }
   [[nodiscard]] AtomBudget* atoms() const noexcept { return atoms_; }
   // Nothing is left.
   void Close() const;

@@ -46,7 +46,7 @@ TEST_CASE("unmade_messages: the same strings in their order, of every size") {
     gathering.Add(kFrom, kTo, nullptr, bytes);
     if (gathering.HasRoomFor(kTo) && size != Gathering::kMostBytesOfOne) continue;
     const std::uint32_t count = gathering.size();
-    const core::EnvelopePtr envelope = gathering.Take();
+    const core::EnvelopePtr envelope = gathering.TakeEnvelope();
     CHECK(gathering.size() == 0);
     REQUIRE(IsUnmade(*envelope));
     envelope->generation = 5;
@@ -73,7 +73,7 @@ TEST_CASE("unmade_messages: what is no string is made by who gathers, or is miss
   for (const char* const bytes : {"", "123", "", "1", "12", ""}) {
     gathering.Add(kFrom, kTo, &maker, bytes);
   }
-  const core::EnvelopePtr envelope = gathering.Take();
+  const core::EnvelopePtr envelope = gathering.TakeEnvelope();
   const MadeMessages made = MakeMessages(*envelope);
   CHECK(made.missing == 3);
   const auto all = TakeAll(made.list);
@@ -101,7 +101,7 @@ TEST_CASE("unmade_messages: some that nobody makes leave nothing behind") {
   Lengths maker;
   Gathering gathering(maker);
   for (int i = 0; i < 10; ++i) gathering.Add(kFrom, kTo, nullptr, std::string(100, 'x'));
-  (void)gathering.Take();  // the sanitizers would tell
+  (void)gathering.TakeEnvelope();  // the sanitizers would tell
 }
 
 }  // namespace ergon::node::unmade_messages_test

@@ -96,7 +96,7 @@ TEST_CASE("log burst: very many names share a limit, until their second is over"
   std::string told;
   LogBursts bursts(1, timers, clock, [&](gen::LogLevel, const std::string& text) { told = text; });
   const auto take = [&](const std::string& behavior) {
-    return bursts.Take(
+    return bursts.Admit(
         {.level = gen::LogLevel::kInfo, .text = {}, .node = {}, .behavior = behavior});
   };
   for (std::size_t i = 0; i < LogBursts::kMostKeys; ++i) CHECK(take("b" + std::to_string(i)));

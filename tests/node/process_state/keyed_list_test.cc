@@ -53,7 +53,7 @@ TEST_CASE("keyed list: it is what a vector would be, short or long" * kit::OneTh
         list.push_back({key, std::to_string(step)});
         expected.push_back({key, std::to_string(step)});
       } else if (what < 17) {
-        CHECK(list.Take(key) == (found != expected.end()));
+        CHECK(list.Remove(key) == (found != expected.end()));
         if (found != expected.end()) expected.erase(found);
       } else if (what == 17) {
         const auto taken = list.TakeIf(is_it);
@@ -90,7 +90,7 @@ TEST_CASE("keyed list: each entry costs the same, however many there are" * kit:
       if (!list.Contains(id)) list.push_back({id, {}});
     }
     for (std::uint64_t i = 0; i < kMany; ++i) {
-      CHECK(list.Take(from_the_front ? i : kMany - 1 - i));
+      CHECK(list.Remove(from_the_front ? i : kMany - 1 - i));
     }
     CHECK(list.empty());
     CHECK(KeyOfNumbered::looks < 8 * kMany);

@@ -72,7 +72,7 @@ TEST_CASE("watcher list: it is what a vector would be" * kit::OneThread()) {
           list.push_back(watcher);
           expected.push_back(watcher);
         } else {
-          CHECK(list.Take(ref) == (std::erase_if(expected, is_it) == 1));
+          CHECK(list.Remove(ref) == (std::erase_if(expected, is_it) == 1));
         }
       }
     }
