@@ -17,7 +17,6 @@
 // response is recognised and refused, and never disturbs the next wait, whose id differs. The thread that moves the
 // word out of `parked` gets the right to run the process and must schedule it.
 //
-//
 // Memory orders: Complete releases the response to TakeOutcome's acquire. TryPark and Unpark are
 // sequentially consistent: Dekker's pattern with the express stack, as in dispatch_state.h, and with
 // the timer of the wait, in time/wait_timer.h.
@@ -33,7 +32,7 @@ namespace ergon::core {
 enum class AwaitOutcome : std::uint8_t {
   kNone,
   kResponse,
-  kExpired,       // and no process had begun, nor will one
+  kExpired,       // no process had begun, and none will begin
   kExpiredBegun,  // a process had begun
   kInterrupted,
 };
@@ -46,7 +45,7 @@ enum class CompleteOutcome : std::uint8_t {
 
 class AwaitState {
  public:
-  // Ids are 1 to this: the top bit and the two lowest of the word stay free.
+  // The largest id; the smallest is 1. The top bit and the two lowest bits of the word stay free.
   static constexpr std::uint64_t kMaxId = (std::uint64_t{1} << 61) - 1;
 
   // -- the process itself --
@@ -98,6 +97,7 @@ class AwaitState {
     const auto word = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(response));
     return Finish(id, word, word);
   }
+  // Ends the wait with that id as expired.
   [[nodiscard]] CompleteOutcome Expire(std::uint64_t id) noexcept {
     return Finish(id, kExpiredWord, kExpiredBegunWord);
   }

@@ -49,8 +49,8 @@ class DispatchState {
   static constexpr std::uint32_t kCountMask = (1u << kCountBits) - 1;
 
   // Pushes onto the Main stack. `capacity` 0: unbounded. Otherwise the push is refused if more than `capacity`
-  // envelopes would have been pushed and not yet taken; `taken` counts the taken ones. The envelope counts as `messages`.
-  // May be called from any thread.
+  // envelopes would have been pushed and not yet taken; `taken` counts the taken ones. The envelope counts as
+  // `messages`. May be called from any thread.
   [[nodiscard]] PushOutcome Push(Envelope* envelope, std::uint32_t capacity,
                                  const std::atomic<std::uint32_t>& taken,
                                  std::uint32_t messages = 1) noexcept;
@@ -81,8 +81,8 @@ class DispatchState {
     return top == kIdle ? PushOutcome::kMustSchedule : PushOutcome::kPushed;
   }
 
-  // As Push without a bound, but a redirected lane takes the envelope too and is no longer redirected: for a pool whose
-  // workers are all gone. May be called from any thread.
+  // Pushes without a bound. A redirected lane takes the envelope, too, and is no longer redirected: this is for a pool
+  // whose workers are all gone. May be called from any thread.
   [[nodiscard]] PushOutcome PushAndAccept(Envelope* envelope) noexcept;
 
   // To be called after a push to the express stack. Returns true if the process was idle: the caller has to schedule
@@ -115,14 +115,14 @@ class DispatchState {
 
   // Closes and returns the newest envelope, or null.
   [[nodiscard]] Envelope* Close() noexcept;
-  // Moves from closed to busy, for a new process in the slot; maybe redirected from the start.
+  // Moves from closed to busy, for a new process in the slot. If `redirected`, the lane is redirected from the start.
   void Open(bool redirected = false) noexcept;
 
   // Returns how many pushes there were, modulo 2^22. May be called from any thread.
   [[nodiscard]] std::uint32_t CountApprox() const noexcept {
     return static_cast<std::uint32_t>(word_.load(std::memory_order_relaxed) >> kTopBits);
   }
-  // Nobody has the right to run the process, and nobody has been asked to. Any thread.
+  // Returns whether no thread has the right to run the process, and no thread has to schedule it. Any thread.
   [[nodiscard]] bool IsIdle() const noexcept {
     const std::uint64_t top = word_.load(std::memory_order_relaxed) & kTopMask;
     return top == kIdle || top == kRedirectedIdle;

@@ -51,12 +51,12 @@ struct Envelope {
   static constexpr std::uint8_t kFlagTraced = 64;     // it has a trace id (see gen/trace.h)
   static constexpr std::uint8_t kFlagInOrder = 128;   // a notice: behind the messages before it
 
-  // Returns the place of the value. Only with a type.
+  // Returns the place of the value. Only for an envelope with a value.
   [[nodiscard]] void* Value() noexcept { return reinterpret_cast<void*>(AddressOfValue()); }
   [[nodiscard]] const void* Value() const noexcept {
     return reinterpret_cast<const void*>(AddressOfValue());
   }
-  // Returns what Value returns, of an envelope with a value of type T.
+  // Returns what Value returns. Only for an envelope with a value of type T.
   template <class T>
   [[nodiscard]] void* PlaceOf() noexcept {
     return reinterpret_cast<std::byte*>(this) + OffsetOf<T>();
@@ -116,19 +116,19 @@ struct EnvelopeDisposer {
 };
 using EnvelopePtr = std::unique_ptr<Envelope, EnvelopeDisposer>;
 
-// Returns the bytes that an envelope with such a value takes.
+// Returns how many bytes an envelope with a value of this size and alignment takes.
 constexpr std::size_t EnvelopeBytes(std::size_t size, std::size_t alignment) {
   return ((sizeof(Envelope) + alignment - 1) & ~(alignment - 1)) + size;
 }
 
-// Numbers that an envelope has behind its value; 0: it does not have this one.
+// Numbers that an envelope has behind its value. A number that is 0 is not there.
 struct EnvelopeNumbers {
   std::uint64_t tag = 0;
   std::uint64_t trace = 0;
 };
 
 namespace detail {
-// Makes an envelope of T with its value, and with numbers that are not all 0, in memory of that class.
+// Makes an envelope with a value of type T in memory of that class. Sets the numbers that are not 0.
 template <class T, class... Arguments>
 [[nodiscard]] EnvelopePtr MakeEnvelopeIn(void* memory, std::uint8_t size_class,
                                          EnvelopeNumbers numbers, std::uint8_t kind, Lane lane,
@@ -177,7 +177,7 @@ template <class T, class... Arguments>
                                    std::forward<Arguments>(arguments)...);
 }
 
-// As MakeEnvelope, with these numbers.
+// Does what MakeEnvelope does, and sets the numbers that are not 0.
 template <class T, class... Arguments>
 [[nodiscard]] EnvelopePtr MakeEnvelopeWith(EnvelopeNumbers numbers, std::uint8_t kind, Lane lane,
                                            Arguments&&... arguments) {

@@ -30,8 +30,8 @@ struct FreeBlock {
   FreeBlock* next;
 };
 
-// Stands at the start of its 256 KiB, which are aligned to their size: a block finds its chunk by
-// masking its address.
+// Stands at the start of its 256 KiB, which are aligned to their size. The chunk of a block is found by masking the
+// address of the block.
 struct Chunk {
   Chunk* next;  // in the class's list of chunks with free blocks
   Chunk* previous;
@@ -46,8 +46,8 @@ static_assert(sizeof(Chunk) <= kEnvelopeAlignment);
 // Aligned, so that the depots of two sizes share no cache line.
 class alignas(64) Depot {
  public:
-  // Returns a full magazine (or, at the latest cut of a chunk, a partly full one) in exchange for an empty one, which
-  // may be null.
+  // Returns a full magazine, in exchange for an empty one, which may be null. At the last cut of a chunk the magazine
+  // may be only partly full.
   Magazine* TakeFull(Magazine* empty, int size_class) {
     std::lock_guard lock(mutex_);
     ++visits_;
@@ -60,7 +60,7 @@ class alignas(64) Depot {
     return empty;
   }
 
-  // Takes `count` full magazines, linked by `next`. Excess goes back to the chunks.
+  // Takes full magazines, linked by `next`. Blocks beyond the limit of the depot go back to their chunks.
   void GiveFull(Magazine* magazines, int size_class) {
     Unmapper unmapper;
     std::lock_guard lock(mutex_);
@@ -100,7 +100,7 @@ class alignas(64) Depot {
     ReturnToChunk(block, unmapper);
   }
 
-  // For the time of a fork.
+  // Lock and Unlock stand around a fork.
   void Lock() { mutex_.lock(); }
   void Unlock() { mutex_.unlock(); }
 
@@ -115,7 +115,7 @@ class alignas(64) Depot {
   }
 
  private:
-  // Unmaps when it ends, which has to be after the lock was released: it takes long.
+  // Unmaps its chunks when it is destroyed. That takes long, so it is destroyed after the lock was released.
   class Unmapper {
    public:
     Unmapper() = default;

@@ -1,4 +1,4 @@
-// Envelopes in order, linked by `next`: not for several threads at once.
+// Envelopes in order, linked by `next`. One thread at a time.
 #pragma once
 
 #include <ergon/core/messages/envelope.h>
@@ -10,7 +10,7 @@ struct EnvelopeList {
   Envelope* tail = nullptr;
 
   [[nodiscard]] bool empty() const noexcept { return head == nullptr; }
-  // The list must not be empty.
+  // Removes and returns the first envelope. The list must not be empty.
   Envelope* PopFront() noexcept {
     Envelope* const envelope = head;
     head = envelope->next;

@@ -1,4 +1,4 @@
-// Some free blocks of one size, which a thread takes and gives as a whole.
+// An array of free blocks of one size. Threads take and give it as a whole.
 #pragma once
 
 #include <algorithm>
@@ -16,20 +16,20 @@ class Magazine {
   Magazine* next = nullptr;
 
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
-  // Takes the block that was put last. There is one.
+  // Removes and returns the block that was put last. The magazine must not be empty.
   [[nodiscard]] void* Take() noexcept {
     const std::size_t place = --count_;
     __builtin_prefetch(places_[place], 1);  // what is taken soon
     return places_[place + kAhead];
   }
-  // There is room for the block.
+  // Adds a block. The magazine must have room for it.
   void Put(void* block) noexcept { places_[count_++ + kAhead] = block; }
 
  private:
   static constexpr std::size_t kAhead = 4;
 
   std::size_t count_ = 0;
-  // The first ones stay null, so that what lies ahead is looked for without a test.
+  // The first kAhead places stay null, so that Take prefetches without a test.
   void* places_[kAhead + kMagazineSize];
 };
 

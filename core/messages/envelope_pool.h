@@ -22,17 +22,17 @@ namespace ergon::core {
 // std::bad_alloc. May be called from any thread.
 [[nodiscard]] void* AllocateEnvelope(std::size_t bytes, std::uint8_t& size_class);
 
-// As AllocateEnvelope, when the class is known; it must not be 0.
+// Does what AllocateEnvelope does, for a known class, which must not be 0.
 [[nodiscard]] void* AllocateEnvelopeOfClass(std::uint8_t size_class);
 
 // Frees an envelope. May be called from any thread, not only from the one that allocated it.
 void FreeEnvelope(void* memory, std::uint8_t size_class) noexcept;
 
-// To be called before the calling thread sleeps: gives almost all blocks that the thread keeps for itself to the depot.
+// Must be called before a thread sleeps. Gives almost all blocks that the thread keeps for itself to the depot.
 // A thread that frees more than it allocates would otherwise fill its magazines of every size, and keep them.
 void ReleaseIdleEnvelopes() noexcept;
 
-// Around a fork: see WatchForks.
+// These two stand around a fork; see WatchForks.
 void LockEnvelopePool() noexcept;
 void UnlockEnvelopePool() noexcept;
 
@@ -41,7 +41,7 @@ struct EnvelopePoolStats {
   std::size_t depot_blocks = 0;    // free blocks in the shared depot
   std::uint64_t depot_visits = 0;  // how often threads have taken from the depot, or given to it
 };
-// Returns a moment's view, for tests and inspection. May be called from any thread.
+// Returns the usage at one moment, for tests and inspection. May be called from any thread.
 [[nodiscard]] EnvelopePoolStats EnvelopePoolUsage();
 
 }  // namespace ergon::core

@@ -10,8 +10,9 @@ namespace ergon::core {
 
 inline constexpr std::size_t kEnvelopeAlignment = 64;  // bytes; of every envelope's start
 
-// Returns the class of blocks for this many bytes; 0: none, such envelopes are allocated otherwise.
 inline constexpr std::size_t kEnvelopeClasses = 8;  // blocks of 64, 128, ... 512 bytes
+// Returns the class of blocks for this many bytes. Returns 0 if there is no such class: these envelopes do not come
+// from the pool.
 constexpr std::uint8_t EnvelopeClassOf(std::size_t bytes) noexcept {
 #if ERGON_ASAN || ERGON_TSAN
   (void)bytes;  // each has its own size

@@ -42,29 +42,29 @@ class Mailbox {
 
   // -- sender --
 
-  // Puts an envelope into its lane. Main is bounded, System and Urgent never are. Unless the
-  // outcome is kPushed or kMustSchedule, the caller still owns the envelope.
+  // Puts an envelope into its lane. Main is bounded, System and Urgent never are. Unless the outcome is kPushed or
+  // kMustSchedule, the caller still owns the envelope.
   [[nodiscard]] PushOutcome Push(Envelope* envelope) noexcept {
     if (envelope->lane == Lane::kMain) [[likely]] {
       return state_.Push(envelope, capacity_.load(std::memory_order_relaxed), taken_);
     }
     return PushExpress(envelope);
   }
-  // One attempt for a Main-lane envelope, as a part of its caller; see DispatchState::TryPush.
+  // Makes one attempt to push a Main-lane envelope; see DispatchState::TryPush.
   [[nodiscard]] PushOutcome TryPushMain(Envelope* envelope) noexcept {
     return state_.TryPush(envelope, capacity_.load(std::memory_order_relaxed), taken_);
   }
-  // As Push, for a Main-lane envelope.
+  // Does what Push does, for a Main-lane envelope.
   [[nodiscard]] PushOutcome PushMain(Envelope* envelope) noexcept {
     return state_.Push(envelope, capacity_.load(std::memory_order_relaxed), taken_);
   }
-  // As PushMain, for an envelope that stands for `messages` messages, all or none; see Unfold.
+  // Pushes an envelope that stands for `messages` messages. Main takes all of them or none; see Unfold.
   [[nodiscard]] PushOutcome PushTogether(Envelope* envelope, std::uint32_t messages) noexcept;
   // Pushes to the Main lane without the bound: for an envelope that must keep its place behind the messages before it.
   [[nodiscard]] PushOutcome PushBeyondBound(Envelope* envelope) noexcept {
     return state_.Push(envelope, 0, taken_);
   }
-  // Pushes to the Main lane of a pool without workers: ends the redirection (see DispatchState::PushAndAccept).
+  // Pushes to the Main lane of a pool without workers, and ends the redirection; see DispatchState::PushAndAccept.
   [[nodiscard]] PushOutcome PushAndAccept(Envelope* envelope) noexcept {
     return state_.PushAndAccept(envelope);
   }
@@ -84,19 +84,19 @@ class Mailbox {
   }
   [[nodiscard]] bool IsClosed() const noexcept { return state_.IsClosed(); }
   [[nodiscard]] bool IsIdle() const noexcept { return state_.IsIdle(); }
-  // So many messages wait in the owner's queue. One at a time, under the owner's lock. Sequentially
+  // Notes how many messages wait in the owner's queue. One caller at a time, under the owner's lock. Sequentially
   // consistent: Dekker's pattern with TryIdle, as for the express stack.
   void SetQueued(std::uint32_t messages) noexcept {
     queued_.store(messages, std::memory_order_seq_cst);
   }
-  // To be called after SetQueued by a sender. Returns true if the process was idle: the caller has to schedule it.
+  // Must be called after SetQueued by a sender. Returns true if the process was idle: the caller has to schedule it.
   [[nodiscard]] bool WakeIfIdle() noexcept { return state_.WakeIfIdle(); }
 
   // -- consumer --
 
   // Opens a closed mailbox with a bound for Main in messages (0: none). It is busy: the caller has the right to run.
   void Open(std::uint32_t capacity) noexcept;
-  // As Open, with Main in a queue of the owner's.
+  // Opens a closed mailbox whose Main messages wait in a queue of the owner's.
   void OpenQueued() noexcept;
   void SetCapacity(std::uint32_t capacity) noexcept {
     capacity_.store(capacity, std::memory_order_relaxed);
@@ -137,9 +137,9 @@ class Mailbox {
   // Makes an envelope that Pop returned independent of the mailbox, so that it can go elsewhere.
   void Detach(Envelope* envelope) noexcept;
 
-  // Puts envelopes that were popped and detached back, before all that wait in Main: a list, linked by `next`, oldest first.
+  // Puts popped and detached envelopes back, in front of all that wait in Main: a list, linked by `next`, oldest first.
   void ReturnToMain(Envelope* first, Envelope* last, std::uint32_t count) noexcept;
-  // Replaces one of PushTogether, after Pop and NoteWaiting, by its messages, maybe none: `missing` less than it has said.
+  // Replaces an envelope of PushTogether, after Pop and NoteWaiting, by its messages: `missing` fewer than announced.
   void Unfold(Envelope* envelope, EnvelopeList messages, std::uint32_t missing) noexcept;
 
   // Notes that a message that was popped and detached waits with its owner: it counts in the bound until it is taken.
@@ -148,13 +148,13 @@ class Mailbox {
   }
   void NoteTaken() noexcept { CountTaken(); }
 
-  // Gives up the right to run if there is nothing to do. After true the mailbox must not be touched. `with_main` false: Main
-  // messages do not count as something to do. Between giving up and taking back, others may have run the process, closed the
-  // mailbox and opened it again: after false the caller must not rely on anything it knew about the process.
+  // Gives up the right to run if there is nothing to do; without `with_main`, Main messages do not count. After true
+  // the caller must not touch the mailbox. Between giving up and taking back, others may have run the process, closed
+  // the mailbox and opened it again: after false the caller must not rely on anything it knew about the process.
   [[nodiscard]] bool TryIdle(bool with_main = true) noexcept;
-  // As TryIdle, when Pop has just returned null; defined in mailbox_idle.h. HasQueued: a message waits in the owner's
-  // queue.
+  // Does what TryIdle does, when Pop has just returned null. Defined in mailbox_idle.h.
   [[nodiscard]] bool TryIdleAfterPop() noexcept;
+  // Returns whether a message waits in the owner's queue.
   [[nodiscard]] bool HasQueued() const noexcept {
     return queued_.load(std::memory_order_seq_cst) != 0;
   }
@@ -174,12 +174,12 @@ class Mailbox {
     }
   }
 
-  // Pools: see DispatchState. TryRedirect fails while Main messages wait.
+  // These are for pools; see DispatchState. TryRedirect returns false while Main messages wait.
   [[nodiscard]] bool TryRedirect() noexcept;
   void AcceptMain() noexcept { state_.Accept(); }
   [[nodiscard]] bool IsRedirected() const noexcept { return state_.IsRedirected(); }
 
-  // Closes for ever (until Open) and returns the envelopes that will not be handled: lists linked by `next`, in the
+  // Closes the mailbox until Open, and returns the envelopes that will not be handled: lists linked by `next`, in the
   // order of arrival. An envelope that is being handled is not among them; it is released as always.
   struct Rest {
     Envelope* main = nullptr;
@@ -191,18 +191,18 @@ class Mailbox {
  private:
   friend struct MailboxLayout;
 
-  // Returns false if nothing waits in Urgent and System, or something has only just arrived. All three in one test.
+  // Returns false if nothing waits in Urgent and System, or something has only just arrived: three tests in one.
   [[nodiscard]] bool MayHaveExpress() const noexcept {
     return (reinterpret_cast<std::uintptr_t>(express_.load(std::memory_order_relaxed)) |
             reinterpret_cast<std::uintptr_t>(urgent_.head) |
             reinterpret_cast<std::uintptr_t>(system_.head)) != 0;
   }
   Envelope* PopExpress() noexcept;
-  // TryIdle when the lists are empty, or not with_main; defined in mailbox_idle.h.
+  // The part of TryIdle that follows when the lists are empty, or without Main. Defined in mailbox_idle.h.
   bool TryIdleOnceEmpty(bool with_main) noexcept;
   void Prepare(std::uint32_t capacity) noexcept;
   PushOutcome PushExpress(Envelope* envelope) noexcept;
-  // Pop, when the Main messages, at least one, are still on the stack or have to be turned round.
+  // The part of Pop for Main messages, at least one, that are still on the stack or have to be turned round.
   Envelope* PopArrived() noexcept;
   // Moves the messages that have arrived in Main, at least one, to main_. Returns false if something has arrived on the
   // express stack meanwhile: then main_ is not a list yet, and the next call goes on.
@@ -224,8 +224,8 @@ class Mailbox {
     taken_.store(taken_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
 
-  // First what the consumer writes, 64 bytes, then what senders write: in an object that begins with a cache
-  // line they are on lines of their own.
+  // First comes what the consumer writes, 64 bytes, then what senders write. In an object that begins with a cache line
+  // both are on lines of their own.
   // Read by the senders of a bounded mailbox.
   std::atomic<std::uint32_t> taken_{0};  // Main messages popped, modulo 2^32
   bool marker_released_ = false;  // handled: its memory is freed when it is the marker no longer

@@ -209,7 +209,7 @@ struct WireTypeBase {
   }
 };
 
-// For gen::WireTypes::Register.
+// The part of gen::WireTypes::Register that knows Erlang.
 template <class T>
 struct WireTypeOf : private WireTypeBase<T> {
   static_assert(detail::Described<T>,

@@ -21,16 +21,17 @@ struct TlsOptions {
 };
 
 struct ErlangOptions {
-  // The secret that the nodes of the cluster share; never logged. Empty: the environment's RELEASE_COOKIE, else
-  // the first line of `cookie_file`.
+  // The secret that the nodes of the cluster share. It is never logged. If it is empty, the node takes RELEASE_COOKIE
+  // of the environment, or else the first line of `cookie_file`.
   std::string cookie = {};
-  // Empty: .erlang.cookie in the home directory. The file must be readable by its owner only.
+  // If it is empty, the node takes .erlang.cookie in the home directory. Only the owner of the file may be able to read
+  // it.
   std::string cookie_file = {};
-  // True: the node is in nodes(hidden), and does not connect to all nodes of the cluster.
+  // If true, other nodes see this node in nodes(hidden), and this node does not connect to all nodes of the cluster.
   bool hidden = true;
 
-  // False: the node only connects to others. No node can connect to it, and EPMD does not know it. This is for programs
-  // that come and go; Erlang nodes that are given their name (dist::AskForName) are like this, too.
+  // If false, the node only connects to others. No node can connect to it, and EPMD does not know it. This is for
+  // programs that come and go; Erlang nodes that are given their name (dist::AskForName) are like this, too.
   bool listen = true;
   // The address to which other nodes connect. Whoever has the cookie can do anything on an Erlang node, and without TLS
   // the proof of the cookie is the only protection. So the default is a loopback address.
@@ -70,7 +71,7 @@ struct ErlangOptions {
   RemoteBehaviors behaviors = {};
   int max_remote_processes = 1000;
 
-  // True: Erlang's own tools may look at this node: observer, etop -tracing off, and tools that ask by rpc for
+  // If true, Erlang's own tools may look at this node: observer, etop -tracing off, and tools that ask by rpc for
   // processes(), process_info, system_info, statistics and memory (node/ERLANG.md lists all of them). A registered
   // function is preferred to a tool's request of the same name; both count towards max_remote_processes. The tools only
   // look: nothing is changed, started, traced or loaded, and no message is shown. But whoever has the cookie sees the

@@ -27,7 +27,7 @@
 namespace ergon::dist {
 
 namespace detail {
-// Types that mean one thing in Erlang. A text does not: it may be an atom, a binary or a charlist.
+// Types that mean one thing in Erlang. A text is not among them: it may be an atom, a binary or a charlist.
 template <class T>
 concept PlainTerm =
     std::is_arithmetic_v<T> || std::is_same_v<T, gen::Atom> || std::is_same_v<T, gen::PID> ||
@@ -110,8 +110,8 @@ class Term {
   // Returns the bytes without the version byte; valid as long as this term.
   [[nodiscard]] std::string_view raw() const noexcept;
   [[nodiscard]] TermReader Reader() const noexcept;
-  // Makes a term of bytes that have been checked, without the version byte. With a budget, atoms that are new to the
-  // program are counted by it. `note`: why the term is of no registered type.
+  // Makes a term of bytes that have been checked, without the version byte. A budget counts the atoms that are new to
+  // the program. `note` says why the term is of no registered type.
   [[nodiscard]] static Term FromChecked(std::string bytes,
                                         std::shared_ptr<AtomBudget> atoms = nullptr,
                                         std::string note = {});

@@ -1,4 +1,4 @@
-// Signals that more than one room sends. Each is a view of the texts that it is made of.
+// Signals that more than one room sends. Each signal is a view of the texts that it is made of.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace ergon::dist {
 
-// A message; `payload` is a term.
+// Each of these three returns a message. `payload` is a term.
 [[nodiscard]] inline Signal MessageTo(gen::PID to, gen::PID from, std::string_view payload) {
   return {.kind = SignalKind::kSend, .from = from, .to = to, .payload = payload};
 }
@@ -26,7 +26,7 @@ namespace ergon::dist {
 [[nodiscard]] inline Signal ExitTo(gen::PID to, gen::PID from, std::string_view reason) {
   return {.kind = SignalKind::kExit, .from = from, .to = to, .payload = reason};
 }
-// `from` asks `to` to end.
+// Asks `to` to end, in the name of `from`.
 [[nodiscard]] inline Signal ExitRequestTo(gen::PID to, gen::PID from, std::string_view reason) {
   return {.kind = SignalKind::kExitRequest, .from = from, .to = to, .payload = reason};
 }

@@ -32,19 +32,19 @@ class ControlReader {
   bool ReadString() noexcept;
   // Reads the text of an atom in UTF-8. An atom in Latin-1, which old nodes write, is read only if it is ASCII.
   bool ReadAtom(std::string_view& text) noexcept;
-  // From 0 to 2^64 - 1.
+  // Reads an integer from 0 to 2^64 - 1.
   bool ReadNumber(std::uint64_t& number) noexcept;
-  // A process of that node.
+  // Reads the PID of a process of that node.
   bool ReadPid(const PidHead& node, gen::PID& pid) noexcept;
   bool ReadPid(gen::Atom node, gen::PID& pid) noexcept;
-  // The same; `node` is the name in it.
+  // Reads the PID of a process of any node; `node` is the name in it.
   bool ReadPid(std::string_view& node, gen::PID& pid) noexcept;
-  // As a term.
+  // Reads a reference; `reference` is the whole term.
   bool ReadReference(std::string_view& reference);
-  // Anything.
+  // Reads a term of any kind.
   bool ReadTerm(std::string_view& term);
 
-  // The next term for an error's text, as in "a PID of 'a@b'".
+  // Returns the next term for an error's text, as in "a PID of 'a@b'".
   [[nodiscard]] std::string DescribeNext() const;
 
  private:

@@ -1,4 +1,4 @@
-// The bytes that terms begin with, as numbers, as far as control tuples have them.
+// The first bytes of the terms that control tuples have, as numbers.
 #pragma once
 
 #include <cstdint>

@@ -17,9 +17,9 @@ class FrameParser {
   // `peers` outlives this.
   FrameParser(const Peers& peers, std::size_t max_depth) : peers_(peers), max_depth_(max_depth) {}
 
-  // If there is no error, signal() is the signal of the frame.
+  // Parses a frame. If there is no error, signal() is the signal of the frame.
   [[nodiscard]] gen::Result<void> Parse(std::string_view frame);
-  // The signal of the last frame, which had no error. Valid until the next Parse, and as long as that frame.
+  // Returns the signal of the last frame, which had no error. Valid until the next Parse, and as long as that frame.
   [[nodiscard]] const Signal& signal() const noexcept { return signal_; }
 
   // For tests.
@@ -31,8 +31,8 @@ class FrameParser {
   const Peers& peers_;
   const std::size_t max_depth_;
   Signal signal_;
-  // The bytes in front of the payload of signal_. Empty: signal_ is no message to a process, or they
-  // are not kept.
+  // The bytes in front of the payload of signal_. Empty if signal_ is no message to a process, or if these bytes are
+  // not kept.
   std::string head_;
 };
 

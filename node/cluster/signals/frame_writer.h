@@ -18,19 +18,20 @@
 
 namespace ergon::dist {
 
-// In front of every frame.
+// The length that stands in front of every frame.
 inline constexpr std::size_t kFrameLengthBytes = 4;
-// Returns the length of the first frame in `bytes`, which have at least kFrameLengthBytes: of what follows those.
+// Returns the length of the first frame in `bytes`, without the kFrameLengthBytes, which must be there.
 [[nodiscard]] inline std::size_t FrameLengthAt(std::string_view bytes) {
   return ReadBigEndian<std::uint32_t>(bytes);
 }
-// What a frame without a distribution header begins with.
+// The first byte of a frame without a distribution header.
 inline constexpr std::uint8_t kPassThroughFrame = 112;
 
 // Returns the error of CheckFrame.
 [[nodiscard]] gen::Error FrameTooLarge(std::size_t bytes, std::size_t most, gen::Atom peer);
-// Returns kIncorrect if a frame of so many bytes, without its length, is larger than `most`. Nobody knows what a peer
-// takes: it is assumed to take as much as this node (ErlangOptions::max_frame_bytes), and less than 4 GiB in any case.
+// Returns kIncorrect if a frame of so many bytes, without its length, is larger than `most`. A peer does not say how
+// large a frame it takes. This node assumes that the peer takes as much as this node (ErlangOptions::max_frame_bytes),
+// and less than 4 GiB in any case.
 [[nodiscard]] inline gen::Result<void> CheckFrame(std::size_t bytes, std::size_t most,
                                                   gen::Atom peer) {
   if (bytes <= most) [[likely]]
@@ -47,16 +48,16 @@ void CloseFrame(std::string& out, std::size_t begin) noexcept;
 // Writes one frame at the end of a string. The constructor reserves the room that the frame needs: only it throws
 // (std::bad_alloc), and a frame is written completely or not at all.
 //
-// Small pieces are gathered before they are appended: a string looks at its capacity each time.
+// Small pieces are gathered before they are appended, because a string looks at its capacity each time.
 class FrameWriter {
  public:
-  // `text_bytes`: of all names, references and payloads that will be written.
+  // `text_bytes` is the size of all names, references and payloads that will be written.
   FrameWriter(std::string& out, std::size_t text_bytes);
   ~FrameWriter();
   FrameWriter(const FrameWriter&) = delete;
   FrameWriter& operator=(const FrameWriter&) = delete;
 
-  // The head of the control tuple; `elements` behind the operation's number are next.
+  // Writes the head of the control tuple. The caller writes `elements` more behind the operation's number.
   FrameWriter& Begin(Operation operation, std::size_t elements) {
     Byte(kPassThroughFrame);
     Byte(kVersionByte);
@@ -70,7 +71,7 @@ class FrameWriter {
     Byte(static_cast<std::uint8_t>(elements));
     return *this;
   }
-  // A list of atoms.
+  // Writes the options of a spawn request, a list of atoms.
   FrameWriter& Options(std::uint8_t links);
   FrameWriter& Pid(const gen::PID& pid) {
     const std::string_view node = pid.node.Text();
@@ -85,12 +86,12 @@ class FrameWriter {
   }
   FrameWriter& Atom(std::string_view text);
   FrameWriter& Number(std::uint64_t number);
-  // As it is.
+  // Writes a term as it is.
   FrameWriter& Term(std::string_view term) {
     Append(term);
     return *this;
   }
-  // What follows the tuple.
+  // Writes the term that follows the tuple.
   FrameWriter& Payload(std::string_view term) {
     Byte(kVersionByte);
     return Term(term);
@@ -99,9 +100,9 @@ class FrameWriter {
  private:
   // Tag, node (at most 255 bytes, with a length of one), ID, serial and creation.
   static constexpr std::size_t kMostPidBytes = 1 + 2 + gen::Atom::kMaxBytes + 12;
-  // No signal has more than three PIDs. The rest: tags, lengths, numbers, and the names of options.
+  // No signal has more than three PIDs. The rest is for tags, lengths, numbers and the names of options.
   static constexpr std::size_t kMostSmallBytes = 3 * kMostPidBytes + 128;
-  static constexpr std::size_t kMostTextBytes = 256;  // that are gathered
+  static constexpr std::size_t kMostTextBytes = 256;  // of the texts that are gathered
 
   void Byte(std::uint8_t byte) noexcept { *next_++ = static_cast<char>(byte); }
   template <std::unsigned_integral T>
@@ -109,7 +110,7 @@ class FrameWriter {
     WriteBigEndian(next_, value);
     next_ += sizeof(value);
   }
-  // A text is gathered, too, if it is short: the next of them has less room.
+  // Gathers a short text, too; the next text has less room then. Appends a long text to the string.
   void Append(std::string_view text) {
     if (text.size() <= text_room_) {
       text_room_ -= text.size();

@@ -9,8 +9,9 @@
 
 namespace ergon::dist {
 
-// `remote` may be a name (node::IsName), `reference` is a term; the signal is a view of it. An alias cannot be
-// monitored: there is only the end of a request with that reference, a monitor without a target.
+// Makes `local` monitor `remote`, which may be a name (node::IsName). `reference` is a term; the signal is a view of
+// it. An alias cannot be monitored. Only EndOfMonitor takes an alias: it ends the request with that reference, a
+// monitor without a target.
 [[nodiscard]] inline Signal MonitorOf(gen::PID local, gen::PID remote, std::string_view reference) {
   Signal signal{.kind = SignalKind::kMonitor, .from = local, .ref = reference};
   if (node::IsName(remote)) {
@@ -21,6 +22,7 @@ namespace ergon::dist {
   return signal;
 }
 
+// Ends the monitor that MonitorOf has made with these arguments.
 [[nodiscard]] inline Signal EndOfMonitor(gen::PID local, gen::PID remote,
                                          std::string_view reference) {
   Signal signal = MonitorOf(local, remote, reference);

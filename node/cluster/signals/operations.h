@@ -59,8 +59,7 @@ enum class Element : std::uint8_t {
   kToken,     // a trace token
 };
 
-// `elements` are those behind the operation's number; `has_payload`: another term follows the
-// tuple.
+// `elements` are the elements behind the operation's number. If `has_payload` is true, another term follows the tuple.
 struct OperationForm {
   static constexpr std::size_t kMostElements = 6;
   SignalKind kind = SignalKind::kUnknown;

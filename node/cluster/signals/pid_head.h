@@ -1,4 +1,4 @@
-// What the PIDs of a node begin with on the wire.
+// The first bytes of the PIDs of a node on the wire.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ class PidHead {
   PidHead() : PidHead(gen::Atom()) {}
 
   [[nodiscard]] gen::Atom node() const noexcept { return node_; }
-  // As nodes of today write it; older ones have other tags for atoms.
+  // Returns the bytes as nodes of today write them. Older nodes have other tags for atoms.
   [[nodiscard]] std::string_view bytes() const noexcept { return bytes_; }
 
  private:

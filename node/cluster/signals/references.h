@@ -14,7 +14,7 @@ namespace ergon::dist {
 // Appends the reference that means the number `id` on the node `node`: what gen::Ref and gen::Alias hold.
 void AppendReference(std::string& out, std::uint64_t id, gen::Atom node, std::uint32_t creation);
 void AppendReference(std::string& out, const node::ForeignAlias& alias);
-// Returns the same as a term of its own.
+// Returns that reference as a term of its own.
 [[nodiscard]] inline std::string ReferenceOf(std::uint64_t id, gen::Atom node,
                                              std::uint32_t creation) {
   std::string bytes;

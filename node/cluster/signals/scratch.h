@@ -21,6 +21,7 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
+  // Returns an empty string.
   [[nodiscard]] std::string& Empty() {
     Memory& memory = Its();
     memory.head_bytes = 0;
@@ -47,7 +48,7 @@ class Scratch {
   static constexpr std::size_t kMostKeptBytes = 1024 * 1024;
   struct Memory {
     std::string bytes;
-    // So many bytes at the front of `bytes` are the head of a message from `from` to `to`. 0: none.
+    // How many bytes at the front of `bytes` are the head of a message from `from` to `to`.
     std::size_t head_bytes = 0;
     gen::PID from;
     gen::PID to;
@@ -55,8 +56,8 @@ class Scratch {
   struct Shared : Memory {
     std::atomic<bool> is_taken = false;
   };
-  // Returns null if the memory is in use. Not inlined: a process must not keep the address of a thread-local variable when
-  // it goes on in another thread.
+  // Returns the memory of the calling thread, or null if it is in use. This function is not inlined: a process must not
+  // keep the address of a thread-local variable when it goes on in another thread.
   [[gnu::noinline]] static Shared* TakeOfThread() {
     static thread_local Shared of_thread;
     // Acquire; partner: the release in ~Scratch, perhaps in another thread. Only this thread takes the memory.

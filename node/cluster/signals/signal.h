@@ -29,8 +29,8 @@ enum class SignalKind : std::uint8_t {
   kUnknown,       // another operation, to be ignored; `id` is its number
 };
 
-// The texts are views: of the frame that was parsed, or of what the caller has. A PID is there if
-// it has a node: its id may be 0 (Erlang's process `init`), so that it is not true as a bool.
+// The texts are views of the frame that was parsed, or of memory of the caller. A PID is there if it has a node: its id
+// may be 0 (Erlang's process `init`), and then the PID is false as a bool.
 struct Signal {
   SignalKind kind = SignalKind::kUnknown;
   gen::PID from{};
@@ -39,17 +39,19 @@ struct Signal {
   std::string_view ref{};      // a reference, as a term (external format without the version byte)
   std::uint64_t id = 0;        // of kUnlink, kUnlinkAck and kUnknown
   std::string_view payload{};  // a term, as `ref`
-  // Of kSpawnRequest: what runs, in UTF-8.
+  // Only of kSpawnRequest: the function that the new process runs, in UTF-8.
   std::string_view module{};
   std::string_view function{};
   std::uint32_t arity = 0;
   std::uint8_t links = 0;  // kSpawnRequest: what is asked for; kSpawnReply: what is done
-  // Of messages, exit signals and spawns: the trace token of Erlang's seq_trace that it has, as a term (trace_token.h);
-  // empty: none.
+  // Only of messages, exit signals and spawns: the trace token of Erlang's seq_trace, as a term (trace_token.h). Empty
+  // if the signal has no token.
   std::string_view token{};
-  // The trace id that the token stands for here. A signal that is to be sent with a trace id has no token yet. 0: none.
+  // The trace id that the token stands for on this node; 0 if there is none. A signal that is to be sent with a trace
+  // id has no token yet.
   gen::TraceId trace = 0;
-  // Of a message: its sender is of another node than the peer. `from` is empty if that node is not known here.
+  // True if the sender of a message is of another node than the peer. `from` is empty if this node does not know that
+  // node.
   bool is_of_another = false;
 };
 // Bits of `links`.

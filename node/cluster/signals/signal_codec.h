@@ -1,5 +1,5 @@
-// Signals of the Erlang distribution protocol in frames, as they are on the wire. Pure: no socket, no
-// clock, no state.
+// Signals of the Erlang distribution protocol in frames, as they are on the wire. Pure functions, without sockets,
+// clocks and state.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,14 @@
 namespace ergon::dist {
 
 // Appends the frame of a signal with its length in front, ready for the socket. `flags` are those that both sides
-// understand (see flags.h): an older peer gets the older form of kSend, kExit, kExitRequest and kDown, and no trace token.
-// The signal has all fields of its kind; only a kSend may have no sender. For kUnknown nothing is appended. The caller
-// limits its terms: a frame has less than 4 GiB, a name less than 64 KiB. Throws std::bad_alloc, and then `out` is as before.
+// understand (see flags.h): an older peer gets the older form of kSend, kExit, kExitRequest and kDown, and no trace
+// token. The signal has all fields of its kind; only a kSend may have no sender. For kUnknown nothing is appended. The
+// caller limits its terms: a frame has less than 4 GiB, a name less than 64 KiB. Throws std::bad_alloc; `out` is as
+// before then.
 void AppendFrame(std::string& out, const Signal& signal, std::uint64_t flags);
 // These begin the frame of a message, as AppendFrame writes it for nodes of today: to the process `to`, to the process
-// with the name `name`, or to the alias `reference`. The caller appends the payload and calls CloseFrame (frame_writer.h).
-// If `from` has no node, the message has no sender. `token`: as Signal::token.
+// with the name `name`, or to the alias `reference`. The caller appends the payload and calls CloseFrame
+// (frame_writer.h). If `from` has no node, the message has no sender. `token` is what Signal::token is.
 void OpenMessage(std::string& out, const gen::PID& from, const gen::PID& to,
                  std::string_view token = {});
 void OpenMessageToName(std::string& out, const gen::PID& from, std::string_view name,
@@ -35,15 +36,15 @@ void AppendTick(std::string& out);
 // `max_depth`, lengths beyond the frame, PIDs of the wrong node, and bytes that are no signal; the connection has to be
 // closed then. Makes no atoms.
 //
-// `to` is a process of this node, of any incarnation; no process has the PID of a former one. `from` is a process of the
-// peer. Only a message that was passed on has a sender of another node: `from` is empty if this program has no atom of
-// that node's name. The group leader of a kSpawnRequest is left out, and so are the options that are not in `links`.
+// `to` is a process of this node, of any incarnation; no process has the PID of a former one. `from` is a process of
+// the peer. Only a message that was passed on has a sender of another node: `from` is empty if this program has no atom
+// of that node's name. The group leader of a kSpawnRequest is left out, and so are the options that are not in `links`.
 //
 // An operation with a trace token (seq_trace) gives the same signal as the operation without, and the token.
 [[nodiscard]] gen::Result<Signal> ParseFrame(std::string_view frame, const Peers& peers,
                                              std::size_t max_depth);
 // Returns the message behind the control tuple. `rest` is the rest of the frame, which is not empty and begins with the
-// version byte; the result is without that byte. Errors as above.
+// version byte; the result is without that byte. Has the errors of ParseFrame.
 [[nodiscard]] gen::Result<std::string_view> TakePayload(std::string_view rest,
                                                         std::size_t max_depth);
 

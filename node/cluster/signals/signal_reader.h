@@ -1,4 +1,4 @@
-// The control tuples of frames, read into signals.
+// Reads the control tuples of frames into signals.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@ namespace ergon::dist {
 // Returns kIncorrect with that text.
 [[nodiscard]] gen::Error NoSignal(std::string text);
 
-// Returns the signal of a checked tuple, without its payload. Errors as of ParseFrame.
+// Returns the signal of a checked tuple, without its payload. Has the errors of ParseFrame.
 [[nodiscard]] gen::Result<Signal> ReadControl(std::string_view tuple, const Peers& peers,
                                               std::size_t max_depth, bool has_payload);
 
 // Reads the control tuple of nearly all frames: {22, From, To}, a message of a process of the peer to a process of this
 // node. Both PIDs are compared with the known names of the nodes, so the tuple need not be checked as a term first.
-// Returns false for another signal, or none; ParseFrame finds out which. `rest` begins after the first byte of the frame;
+// Returns false for anything else; ParseFrame finds out what it is. `rest` begins after the first byte of the frame;
 // after success it begins after the tuple.
 bool ReadMessageHead(std::string_view& rest, const Peers& peers, std::size_t max_depth,
                      Signal& signal);

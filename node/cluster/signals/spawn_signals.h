@@ -9,8 +9,8 @@
 
 namespace ergon::dist {
 
-// Tells `to` that its request with the reference `request` has started `process`. `links`: which of kLinked and
-// kMonitored are made.
+// Tells `to` that its request with the reference `request` has started `process`. `links` says which of kLinked and
+// kMonitored were made.
 [[nodiscard]] inline Signal SpawnReplyTo(gen::PID to, gen::PID process, std::string_view request,
                                          std::uint8_t links) {
   return {

@@ -11,11 +11,11 @@
 
 namespace ergon::dist {
 
-// {Flags, Label, Serial, From, Previous}, where From is the process that has sent it.
+// The tuple {Flags, Label, Serial, From, Previous}, where From is the process that has sent the token.
 struct TraceToken {
   // Erlang's processes do not count further. A larger number is read as 0.
   static constexpr std::uint64_t kMostNumber = (std::uint64_t{1} << 59) - 1;
-  // What a system tracer is told of a trace: of sends, of receives, and what seq_trace:print says.
+  // What a system tracer learns of a trace: sends, receives, and the texts of seq_trace:print.
   static constexpr std::uint64_t kSend = 1;
   static constexpr std::uint64_t kReceive = 2;
   static constexpr std::uint64_t kPrint = 4;
@@ -30,8 +30,8 @@ struct TraceToken {
 [[nodiscard]] bool ReadTraceToken(std::string_view term, std::size_t max_depth, TraceToken& token);
 void AppendTraceToken(std::string& out, const TraceToken& token, gen::PID from);
 
-// Returns the trace id that a label, a checked term, stands for on each node of Ergon: an integer from 1 to 2^64 - 1 is
-// the trace id itself, of any other term it is made of its bytes. Never 0.
+// Returns the trace id that a label, a checked term, stands for on each node of Ergon. An integer from 1 to 2^64 - 1 is
+// the trace id itself; for any other term the id is made of the bytes of the term. Never returns 0.
 [[nodiscard]] gen::TraceId TraceIdOf(std::string_view label) noexcept;
 
 }  // namespace ergon::dist

@@ -36,7 +36,7 @@ struct Codec<std::optional<T>> : PlainCodec {
   static void AddAlternatives(std::vector<Alternative>& all) { Codec<T>::AddAlternatives(all); }
 };
 
-// Throws std::logic_error, which names both, if two types look the same.
+// Throws std::logic_error with the names of both types if two types look the same.
 void CheckAlternatives(const std::vector<Alternative>& all);
 
 bool ExpectedOneOf(ValueReader& reader, std::initializer_list<const std::type_info*> types);
@@ -51,7 +51,7 @@ struct Codec<std::variant<Types...>> : PlainCodec {
   static void Write(ValueWriter& writer, const Variant& value) {
     std::visit([&]<class T>(const T& alternative) { Codec<T>::Write(writer, alternative); }, value);
   }
-  // Reads the type that fits best, of several the first one. The type is chosen before anything is read.
+  // Reads the type that fits best, or the first one of several. The type is chosen before anything is read.
   static bool Read(ValueReader& reader, Variant& value) {
     const int best = Fit(reader.in);
     if (best == kFitsNot) return ExpectedOneOf(reader, {&typeid(Types)...});

@@ -16,7 +16,7 @@
 
 namespace ergon::dist {
 
-// How an std::optional without a value is written, and std::monostate. Either is read as that.
+// How an std::optional without a value, and std::monostate, is written. Both forms are read.
 enum class Absent : std::uint8_t {
   kUndefined,  // as Erlang has it
   kNil,        // as Elixir has it, where `undefined` is true
@@ -24,7 +24,7 @@ enum class Absent : std::uint8_t {
 
 namespace detail {
 
-// What is wrong with a value, and where in it. Only the first problem counts.
+// What is wrong with a value, and at which place in the value. Only the first problem counts.
 class ValueProblem {
  public:
   // How deep values may be nested. A type that contains itself takes stack for each level, and handlers have little
@@ -94,9 +94,10 @@ class TypeReview {
   std::vector<const std::type_info*> seen_;
 };
 
-[[nodiscard]] bool IsAbsent(const TermReader& next);  // undefined, or nil of Elixir
+// Returns whether the next term is undefined, or nil of Elixir.
+[[nodiscard]] bool IsAbsent(const TermReader& next);
 
-// How well a term fits a type, for variants: the greatest number wins.
+// How well a term fits a type of a variant. The type with the greatest number is chosen.
 inline constexpr int kFitsNot = 0;
 inline constexpr int kFitsToo = 1;   // the term is accepted
 inline constexpr int kFitsWell = 2;  // the term looks as it is written

@@ -17,7 +17,7 @@ namespace ergon::dist::detail {
 // The most elements that are reserved for the announced size of a list, so that a false size costs no memory.
 inline constexpr std::size_t kMostReserved = 1024;
 
-// std::vector, deque, list, set, unordered_set and similar containers.
+// Containers such as std::vector, deque, list, set and unordered_set.
 template <class T>
 concept Sequence = requires(T& container, typename T::value_type&& element) {
   { container.size() } -> std::convertible_to<std::size_t>;
@@ -28,7 +28,7 @@ concept Sequence = requires(T& container, typename T::value_type&& element) {
 &&!requires { typename T::mapped_type; }
 &&!requires { typename T::traits_type; };
 
-// std::map, unordered_map: no key twice.
+// Containers such as std::map and unordered_map, which have no key twice.
 template <class T>
 concept Dictionary = requires(T& container, typename T::key_type&& key,
                               typename T::mapped_type&& value) {
@@ -176,7 +176,7 @@ struct Codec<T> : PlainCodec {
   }
 };
 
-// Enters the next term, which has to be a tuple of this size; else notes a problem and returns false.
+// Enters the next term, a tuple of this size. If it is anything else, notes a problem and returns false.
 bool EnterTupleOf(ValueReader& reader, std::size_t size);
 int FitOfTuple(TermReader next, std::size_t size);
 

@@ -30,12 +30,12 @@ template <class T>
 concept HasSerialize = std::is_class_v<T> && requires(T& value, WriteArchive& archive) {
   value.serialize(archive);
 };
-// A serialize(Archive&, T&) is found beside the type.
+// Types with a serialize(Archive&, T&) beside the type.
 template <class T>
 concept HasFreeSerialize = std::is_class_v<T> && requires(T& value, WriteArchive& archive) {
   serialize(archive, value);
 };
-// A type without fields: its tag says everything.
+// Types without fields, whose tag says everything.
 template <class T>
 concept IsOnlyTag = Tagged<T> && std::is_empty_v<T> && !HasSerialize<T> && !HasFreeSerialize<T>;
 
@@ -67,7 +67,7 @@ constexpr std::string_view TagOf() {
   }
 }
 
-// What a type is on the wire.
+// How a type looks on the wire.
 struct TypeShape {
   std::string tag;                         // empty: a map
   std::size_t fields = 0;                  // how many
@@ -79,8 +79,8 @@ struct Alternative {
   const std::type_info* type = nullptr;
 };
 
-// Calls VisitField(name, field) of the archive for each field that a serialize gives; `name` is null
-// for a field without a name.
+// Calls VisitField(name, field) of the archive for each field that a serialize gives. `name` is null for a field
+// without a name.
 template <class Archive>
 class FieldVisitor {
  public:
@@ -195,7 +195,7 @@ class ShapeArchive : public detail::FieldVisitor<ShapeArchive> {
 
   // -- for the library --
 
-  // `review` checks the types of the fields; null: they are not checked.
+  // `review` checks the types of the fields. If it is null, they are not checked.
   ShapeArchive(detail::TypeShape& shape, detail::TypeReview* review, const std::type_info& type)
       : shape_(shape), review_(review), type_(type) {}
 

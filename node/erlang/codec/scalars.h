@@ -20,8 +20,8 @@
 
 namespace ergon::dist {
 
-// A text that is written as a list of its characters, as "abc" of Erlang; a std::string is written as
-// a binary. Both types read both forms.
+// A text that is written as a list of its characters, as "abc" of Erlang. A std::string is written as a binary. Both
+// types read both forms.
 struct Charlist {
   std::string text;
 
@@ -138,7 +138,7 @@ template <class T>
 requires(std::is_same_v<T, std::byte> ||
          std::is_same_v<T, std::uint8_t>) struct Codec<std::vector<T>> : PlainCodec {
   static void Write(ValueWriter& writer, const std::vector<T>& value) {
-    // Bytes of whatever type may be looked at as char.
+    // C++ allows bytes of any type to be read as char.
     writer.out.Binary({reinterpret_cast<const char*>(value.data()), value.size()});
   }
   static bool Read(ValueReader& reader, std::vector<T>& value) {
@@ -175,7 +175,7 @@ struct Codec<Reference> : PlainCodec {
   static int Fit(TermReader next) { return FitOfKind(next, TermKind::kReference); }
 };
 
-// References of Ergon nodes; a reference that Erlang has made does not fit.
+// References of Ergon nodes. A reference that Erlang has made does not fit.
 template <class T>
 requires(std::is_same_v<T, gen::Ref> || std::is_same_v<T, gen::Alias>) struct Codec<T>
     : PlainCodec {
@@ -188,7 +188,7 @@ requires(std::is_same_v<T, gen::Ref> || std::is_same_v<T, gen::Alias>) struct Co
   static int Fit(TermReader next) { return FitOfKind(next, TermKind::kReference); }
 };
 
-// Nothing, as Erlang or Elixir calls it.
+// No value, as undefined of Erlang or nil of Elixir.
 template <>
 struct Codec<std::monostate> : PlainCodec {
   static void Write(ValueWriter& writer, std::monostate) { writer.Nothing(); }

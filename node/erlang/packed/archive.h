@@ -1,4 +1,4 @@
-// The archives that types get which are packed with cereal. What users need to know is in cereal.h.
+// The archives for types that are packed with cereal. Users read cereal.h.
 #pragma once
 
 #include <bit>
@@ -21,8 +21,8 @@
 
 namespace ergon::dist {
 
-// Writes what cereal::PortableBinaryOutputArchive writes on a machine of today, and behind no stream; and in front of
-// each value with virtual functions its version.
+// Writes what cereal::PortableBinaryOutputArchive writes on a machine of today, but without a stream. It also writes
+// the version of each value with virtual functions in front of the value.
 class CerealWriter : public cereal::OutputArchive<CerealWriter, cereal::AllowEmptyClassElision>,
                      public detail::PackedOut {
  public:
@@ -53,7 +53,7 @@ inline constexpr bool kIsWrapper<cereal::BinaryData<T>> = true;
 template <class T>
 inline constexpr bool kIsWrapper<cereal::memory_detail::PtrWrapper<T>> = true;
 
-// The type of the elements of cereal's binary data; T is a pointer, or an array.
+// The type of the elements of cereal's binary data. T is a pointer or an array.
 template <class T>
 using ElementOf =
     std::remove_cv_t<std::remove_pointer_t<std::remove_all_extents_t<std::remove_reference_t<T>>>>;
@@ -73,7 +73,7 @@ template <class T>
 
 }  // namespace detail
 
-// ---- what cereal calls; found beside the archives
+// ---- functions that cereal calls, and finds beside the archives
 
 template <class T>
 void prologue(CerealWriter& out, const T&) {
@@ -165,7 +165,7 @@ inline void CEREAL_SAVE_FUNCTION_NAME(CerealWriter& out, const Charlist& value) 
 inline void CEREAL_LOAD_FUNCTION_NAME(CerealReader& in, Charlist& value) { value.text = in.Text(); }
 
 namespace detail {
-// dist::Field, beside it and for archives of cereal only: those of erlang/codec/fields.h look at it themselves.
+// Archives dist::Field. Only archives of cereal use this; the archives of erlang/codec/fields.h know dist::Field.
 template <class Archive, class T>
 requires(std::is_base_of_v<cereal::detail::OutputArchiveBase, Archive> ||
          std::is_base_of_v<cereal::detail::InputArchiveBase,

@@ -1,5 +1,5 @@
-// Containers and pointers that are read from packed bytes. cereal makes as many elements as it was told before it reads
-// the first one; these make each when there are bytes for it. What they read is what cereal writes.
+// Reads containers and pointers from packed bytes, as cereal writes them. cereal would make as many elements as the
+// bytes announce before it reads the first one. These functions make each element when there are bytes for it.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +48,7 @@
 namespace ergon::dist {
 namespace detail {
 
-// Elements that are written as they are in memory.
+// Elements whose packed bytes are their bytes in memory.
 template <class T>
 inline constexpr bool kIsPlain = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
 inline constexpr std::size_t kMostReservedElements = 64;
@@ -130,7 +130,7 @@ void CEREAL_LOAD_FUNCTION_NAME(CerealReader& in,
   detail::ReadKeys(in, value);
 }
 
-// cereal would turn the order of equal keys.
+// cereal would reverse the order of equal keys.
 template <class Key, class T, class Less, class Allocator>
 void CEREAL_LOAD_FUNCTION_NAME(CerealReader& in, std::multimap<Key, T, Less, Allocator>& value) {
   value.clear();

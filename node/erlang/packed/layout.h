@@ -1,5 +1,5 @@
-// What a type that is packed with cereal is made of, in words that are the same where its values are read as they were
-// written. What users need to know is in cereal.h.
+// Describes in words what a type that is packed with cereal is made of. If two nodes have the same words, they read
+// each other's values as they were written. Users read cereal.h.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace ergon::dist {
 
-// An archive that looks which fields there are, for serialize, save and save_minimal.
+// An archive that finds out which fields a type has, for serialize, save and save_minimal.
 class CerealLayout {
  public:
   using is_saving = std::true_type;
@@ -41,8 +41,8 @@ class CerealLayout {
   template <class T>
   void Describe();
   [[nodiscard]] const std::string& words() const noexcept { return words_; }
-  // Returns whether a value is known to contain no others of its type. What a pointer points to is not known: it may be
-  // of a derived type.
+  // Returns whether a value is known to contain no other values of its type. The value behind a pointer is not known:
+  // it may be of a derived type.
   [[nodiscard]] bool is_bounded() const noexcept {
     return is_bounded_ && words_.find(kPointer) == std::string::npos;
   }
@@ -52,7 +52,7 @@ class CerealLayout {
 
   template <class T>
   void Visit(const T& field);
-  // The class as its serialize or save describes it.
+  // Describes a class by its serialize or save.
   template <class T>
   void DescribeFields(T& value);
   // Returns false if T has been described already.
@@ -77,7 +77,7 @@ class CerealLayout {
 
 namespace detail {
 
-// How cereal saves a class, as far as an archive of any kind can know.
+// How cereal saves a class, as far as an archive can know.
 template <class T>
 concept SavesItself = cereal::traits::has_member_serialize<T, CerealLayout>::value ||
     cereal::traits::has_member_versioned_serialize<T, CerealLayout>::value ||
@@ -107,7 +107,7 @@ concept HasElements = requires {
   typename T::value_type;
 };
 
-// The next two are met by types that stand around a field.
+// The next two concepts are for types that stand around a field.
 template <class T>
 concept BaseClass = requires(const T& field) {
   field.base_ptr;

@@ -1,5 +1,5 @@
-// The bytes of values that travel packed between two Ergon nodes: what <ergon/node/cereal.h> is made of. Users
-// include that one.
+// The bytes of values that travel packed between two Ergon nodes. <ergon/node/cereal.h> is built on this header, and is
+// the one that users include.
 #pragma once
 
 #include <bit>
@@ -27,7 +27,7 @@ class AtomBudget;
 
 namespace detail {
 
-// Thrown where packed bytes are none, or a value cannot be packed; nodes make an error of it.
+// Thrown if bytes are not packed bytes, or if a value cannot be packed. Nodes make an error of it.
 class PackedProblem : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -43,11 +43,11 @@ template <class T>
   return value;
 }
 
-// What writing and reading have in common: values in each other take stack, and a container whose elements take no
-// bytes could have any number of them.
+// The limits of writing and reading. Values in each other take stack, and a container whose elements take no bytes
+// could have any number of elements.
 class PackedLimits {
  public:
-  // Values in others, as ValueProblem has it.
+  // How deep values may be nested, as for ValueProblem.
   static constexpr int kMaxNesting = 100;
 
   void Enter() {
@@ -82,21 +82,22 @@ class PackedOut : public PackedLimits {
         return;
       }
     }
-    // Without bytes the address may be null.
+    // If there are no bytes, the address may be null.
     if (size != 0) std::memcpy(small_ + kSmallBytes - room_, bytes, size);
     room_ -= size;
   }
-  // How many elements follow.
+  // Writes how many elements follow.
   void Count(std::uint64_t count) {
     elements_ += count;
     Number(count);
   }
-  // A number of elements, and those: the bytes of a text.
+  // Writes the number of bytes of a text, and then these bytes.
   void Text(std::string_view text) {
     Count(text.size());
     Bytes(text.data(), text.size());
   }
-  // All that was written is in the text then. Throws PackedProblem: a reader would refuse that many elements.
+  // Completes the text: all that was written is there then. Throws PackedProblem if a reader would refuse so many
+  // elements.
   void Close();
 
  private:
@@ -114,16 +115,17 @@ class PackedOut : public PackedLimits {
   char small_[kSmallBytes];
 };
 
-// Reads packed bytes of a peer, of which nothing is believed. Throws PackedProblem for all that is wrong with them.
+// Reads packed bytes of a peer, and trusts none of them. Throws PackedProblem for everything that is wrong with them.
 class PackedIn : public PackedLimits {
  public:
-  // With a budget, atoms that are new to the program are counted by it.
+  // If `atoms` is not null, it counts the atoms that are new to the program.
   PackedIn(std::string_view bytes, AtomBudget* atoms)
       : bytes_(bytes), elements_left_(bytes.size()), atoms_(atoms) {}
   PackedIn(const PackedIn&) = delete;
   PackedIn& operator=(const PackedIn&) = delete;
 
   [[nodiscard]] std::size_t left() const noexcept { return bytes_.size() - at_; }
+  // Reads so many bytes, and returns a view of them.
   [[nodiscard]] std::string_view TakeBytes(std::uint64_t size) {
     if (size > left()) [[unlikely]]
       ThrowTruncated(size);
@@ -137,14 +139,14 @@ class PackedIn : public PackedLimits {
     std::memcpy(&value, TakeBytes(sizeof(T)).data(), sizeof(T));
     return InWireOrder(value);
   }
-  // Neither true nor false is refused.
+  // Reads a truth value. Refuses a byte that means neither true nor false.
   [[nodiscard]] bool Truth() {
     const auto byte = Number<std::uint8_t>();
     if (byte > 1) [[unlikely]]
       ThrowNoTruth(byte);
     return byte != 0;
   }
-  // How many elements follow. A message has no more of them than bytes.
+  // Reads how many elements follow. A message has no more elements than bytes.
   [[nodiscard]] std::size_t Count() {
     const auto count = Number<std::uint64_t>();
     if (count > elements_left_) [[unlikely]]
@@ -152,7 +154,7 @@ class PackedIn : public PackedLimits {
     elements_left_ -= count;
     return static_cast<std::size_t>(count);
   }
-  // How many follow, each of which takes so many bytes: they are there.
+  // Reads how many elements follow, each of which takes `element_bytes`. These bytes are there.
   [[nodiscard]] std::size_t CountOf(std::size_t element_bytes) {
     const std::size_t count = Count();
     if (count > left() / element_bytes) [[unlikely]]
@@ -161,11 +163,11 @@ class PackedIn : public PackedLimits {
   }
   [[nodiscard]] std::string_view Text() { return TakeBytes(Count()); }
   [[nodiscard]] AtomBudget* atoms() const noexcept { return atoms_; }
-  // Nothing is left.
+  // Ends the reading. Throws PackedProblem if bytes are left.
   void Close() const;
 
-  // std::shared_ptrs, by the numbers under which they were written, from 1 on. cereal would believe a peer that takes
-  // one for another type, or for one inside of itself, which nobody would ever free.
+  // Keeps the std::shared_ptrs by the numbers under which they were written, from 1 on. cereal would trust a peer that
+  // names a pointer of another type, or a pointer inside of itself, which would never be freed.
   void AddShared(std::uint32_t number, std::shared_ptr<void> object, const std::type_info& type);
   void FinishShared(std::uint32_t number) noexcept { shared_[number - 1].is_read = true; }
   [[nodiscard]] std::shared_ptr<void> FindShared(std::uint32_t number, const std::type_info& type);
@@ -200,7 +202,7 @@ void Unpack(PackedIn& in, gen::Alias& value);
 void Unpack(PackedIn& in, Reference& value);
 void Unpack(PackedIn& in, Term& value);
 
-// Throws PackedProblem, naming the type and both versions, which differ.
+// Throws PackedProblem with the name of the type and both versions, which differ.
 [[noreturn]] void ThrowOtherVersion(const std::type_info& type, std::uint32_t own,
                                     std::uint32_t of_peer);
 

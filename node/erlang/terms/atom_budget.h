@@ -1,4 +1,4 @@
-// How many atoms others may make here.
+// A limit for the atoms that other nodes may make here.
 #pragma once
 
 #include <atomic>
@@ -11,16 +11,16 @@
 
 namespace ergon::dist {
 
-// Atoms are never freed, so what comes from outside may make only so many. Shared by a node's
-// terms; any thread.
+// Atoms are never freed, so bytes that come from outside may make only a limited number of them. Shared by a node's
+// terms. Any thread.
 class AtomBudget : public std::enable_shared_from_this<AtomBudget> {
  public:
   explicit AtomBudget(std::size_t max_new_atoms) : max_(max_new_atoms) {}
 
-  // The atom of a text that came from outside. kNotAllowed: it would be one too many. kUnsupported:
-  // it is longer than gen::Atom::kMaxBytes, or the program has no room for any more.
+  // Returns the atom of a text that came from outside. Returns kNotAllowed if it would be one atom too many, and
+  // kUnsupported if it is longer than gen::Atom::kMaxBytes, or if the program has no room for more atoms.
   [[nodiscard]] gen::Result<gen::Atom> Make(std::string_view text);
-  // The same without a limit of its own, for terms that belong to no node.
+  // Does the same without a limit, for terms that belong to no node.
   [[nodiscard]] static gen::Result<gen::Atom> MakeUnlimited(std::string_view text);
 
   [[nodiscard]] std::size_t used() const noexcept { return used_.load(std::memory_order_relaxed); }

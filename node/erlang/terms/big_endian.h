@@ -11,7 +11,7 @@
 namespace ergon::dist {
 namespace detail {
 
-// The compiler makes one instruction of it; of bytes that are shifted one by one it does not.
+// The compiler makes one instruction of this. It does not do so for bytes that are shifted one by one.
 template <std::unsigned_integral T>
 [[nodiscard]] constexpr T Swapped(T value) noexcept {
   if constexpr (std::endian::native == std::endian::big || sizeof(T) == 1) {
@@ -41,7 +41,7 @@ void AppendBigEndian(std::string& out, T value) {
   out.append(bytes, sizeof(T));
 }
 
-// The number at the front of `bytes`, which has to be as long as that.
+// Returns the number at the front of `bytes`, which must be at least as long as the number.
 template <std::unsigned_integral T>
 [[nodiscard]] T ReadBigEndian(std::string_view bytes) noexcept {
   T value = 0;

@@ -1,4 +1,4 @@
-// The bytes that terms begin with in Erlang's external format.
+// The first bytes of terms in Erlang's external format.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,7 @@
 
 namespace ergon::dist {
 
-// Those of values; the names are those of Erlang's documentation. Others are not sent to a node
-// with our flags.
+// The tags of values, with the names of Erlang's documentation. A node with our flags gets no other tags.
 enum class TermTag : std::uint8_t {
   kNewFloat = 70,
   kBitBinary = 77,

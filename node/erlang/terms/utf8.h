@@ -10,23 +10,23 @@
 
 namespace ergon::dist {
 
-// The first character of `text`, which is removed. Empty: there is none, or it is not UTF-8: cut
-// off, longer than need be, a surrogate, or beyond the last one. Any thread.
+// Removes and returns the first character of `text`. Returns nothing if there is none, or if it is not UTF-8: cut off,
+// longer than need be, a surrogate, or beyond the last character. Any thread.
 [[nodiscard]] std::optional<char32_t> TakeCharacter(std::string_view& text) noexcept;
 
-// The number of characters. Empty: it is not UTF-8. Any thread.
+// Returns the number of characters, or nothing if the text is not UTF-8. Any thread.
 [[nodiscard]] std::optional<std::size_t> CountCharacters(std::string_view text) noexcept;
 
-// Each byte is a character.
+// Returns whether each byte is a character.
 [[nodiscard]] inline bool IsAscii(std::string_view text) noexcept {
   return std::all_of(text.begin(), text.end(), [](char byte) { return (byte & 0x80) == 0; });
 }
 
-// It can be written as UTF-8.
+// Returns whether the number is a character that UTF-8 can have.
 [[nodiscard]] constexpr bool IsCharacter(std::int64_t number) noexcept {
   return number >= 0 && number <= 0x10ffff && (number < 0xd800 || number > 0xdfff);
 }
-// It is one for which IsCharacter is true.
+// Appends a character for which IsCharacter is true.
 void AppendUtf8(std::string& out, char32_t character);
 
 }  // namespace ergon::dist
