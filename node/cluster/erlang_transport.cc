@@ -76,11 +76,7 @@ ErlangTransport::ErlangTransport(const node::TransportFactory::Needs& needs, Set
                  .events = events_,
                  .claims = claims_}),
       down_(DownNeeds()),
-      listening_({.context = context_,
-                  .tasks = tasks_,
-                  .settings = settings_,
-                  .connections = connections_,
-                  .log = needs.log}),
+      listening_(context_, tasks_, settings_, connections_, needs.log),
       registration_(context_, tasks_, settings_, needs.log),
       work_(asio::make_work_guard(context_)) {}
 

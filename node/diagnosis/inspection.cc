@@ -9,8 +9,8 @@
 namespace ergon::node {
 
 gen::Result<gen::ProcessInfo> Inspection::ProcessInfo(gen::PID pid) const {
-  const ProcessSlot* process = needs_.addresses.Find(pid);
-  if (process == nullptr) return needs_.addresses.WhyUnreachable(pid);
+  const ProcessSlot* process = addresses_.Find(pid);
+  if (process == nullptr) return addresses_.WhyUnreachable(pid);
   gen::ProcessInfo info;
   info.pid = pid;
   info.state = process->State();
@@ -26,7 +26,7 @@ gen::Result<gen::ProcessInfo> Inspection::ProcessInfo(gen::PID pid) const {
   info.suspended = process->IsHeld();
   info.mailbox_size = process->mailbox().capacity();
   info.trap_exit = process->end_requests().TrapsExits();
-  info.log_level = process->LogLevelOr(needs_.log.Level());
+  info.log_level = process->LogLevelOr(log_.Level());
   ProcessCold& cold = process->Cold();
   std::lock_guard lock(cold.lock);
   if (!process->IsStill(pid)) {
@@ -34,11 +34,11 @@ gen::Result<gen::ProcessInfo> Inspection::ProcessInfo(gen::PID pid) const {
   }
   // Fixed from spawn to end, and the end of the process waits for the lock above.
   info.behavior = gen::BehaviorNameOf(process->behavior());
-  info.parent = needs_.addresses.PidOf(process->parent_id());
-  info.leader = needs_.addresses.PidOf(process->leader_id());
+  info.parent = addresses_.PidOf(process->parent_id());
+  info.leader = addresses_.PidOf(process->leader_id());
   if (const auto values = process->environment()) info.environment = *values;
   info.detached = process->detached();
-  info.uptime = std::chrono::nanoseconds(needs_.clock.Now() - process->started_at());
+  info.uptime = std::chrono::nanoseconds(clock_.Now() - process->started_at());
   info.running_time =
       std::chrono::nanoseconds(process->Rare().running_ns.load(std::memory_order_relaxed));
   info.turns = process->Rare().turns.load(std::memory_order_relaxed);
@@ -66,9 +66,8 @@ gen::Result<gen::ProcessInfo> Inspection::ProcessInfo(gen::PID pid) const {
 
 std::vector<gen::PID> Inspection::ProcessList() const {
   std::vector<gen::PID> list;
-  needs_.addresses.table().ForEach([&](const ProcessSlot& process) {
-    const gen::PID pid =
-        needs_.addresses.PidOf(process.Id());  // first: it changes when the process ends
+  addresses_.table().ForEach([&](const ProcessSlot& process) {
+    const gen::PID pid = addresses_.PidOf(process.Id());  // first: it changes when the process ends
     if (!process.mailbox().IsClosed()) list.push_back(pid);
   });
   return list;
@@ -76,17 +75,17 @@ std::vector<gen::PID> Inspection::ProcessList() const {
 
 gen::MessageBalance Inspection::MessageBalance() const {
   gen::MessageBalance balance;
-  balance.accepted = needs_.totals.accepted.Sum();
-  balance.sent_to_nodes = needs_.totals.sent_to_nodes.Sum();
-  balance.handled = needs_.totals.handled_by_ended.Sum();
-  needs_.addresses.table().ForEach([&](const ProcessSlot& process) {
+  balance.accepted = totals_.accepted.Sum();
+  balance.sent_to_nodes = totals_.sent_to_nodes.Sum();
+  balance.handled = totals_.handled_by_ended.Sum();
+  addresses_.table().ForEach([&](const ProcessSlot& process) {
     balance.accepted += process.counts().sent();
     balance.handled += process.counts().handled();
     balance.held += static_cast<std::uint64_t>(process.Rare().held.load(std::memory_order_relaxed));
     balance.queued += process.ExpressQueuedApprox();
     if (!process.mailbox().IsClosed()) balance.queued += process.MainMessagesApprox();
   });
-  needs_.drops.CopyCounts(balance);
+  drops_.CopyCounts(balance);
   return balance;
 }
 

@@ -18,22 +18,21 @@ namespace ergon::node {
 // Any thread. The functions are described at gen::Node.
 class Inspection {
  public:
-  // What it needs; all of it outlives this.
-  struct Needs {
-    const Addresses& addresses;
-    const Drops& drops;
-    const MessageTotals& totals;
-    const core::Clock& clock;
-    const gen::LogSink& log;  // the node's
-  };
-  explicit Inspection(const Needs& needs) : needs_(needs) {}
+  // All of them outlive this. `log` is the node's.
+  Inspection(const Addresses& addresses, const Drops& drops, const MessageTotals& totals,
+             const core::Clock& clock, const gen::LogSink& log)
+      : addresses_(addresses), drops_(drops), totals_(totals), clock_(clock), log_(log) {}
 
   [[nodiscard]] gen::Result<gen::ProcessInfo> ProcessInfo(gen::PID pid) const;
   [[nodiscard]] std::vector<gen::PID> ProcessList() const;
   [[nodiscard]] gen::MessageBalance MessageBalance() const;
 
  private:
-  const Needs needs_;
+  const Addresses& addresses_;
+  const Drops& drops_;
+  const MessageTotals& totals_;
+  const core::Clock& clock_;
+  const gen::LogSink& log_;
 };
 
 }  // namespace ergon::node

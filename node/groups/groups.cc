@@ -84,16 +84,16 @@ void Groups::Tell(gen::Atom name, const Group& group, const PIDs& pids) const {
   for (const auto& [id, monitor] : group.monitors) {
     auto notice = core::MakeEnvelope<Notice>(static_cast<std::uint8_t>(gen::EnvelopeKind::kDown),
                                              core::Lane::kSystem, Notice{name, pids});
-    notice->from = needs_.addresses.NodePid().ToAddress();
+    notice->from = addresses_.NodePid().ToAddress();
     notice->ref = id;
-    (void)needs_.delivery.Deliver(monitor, notice);  // one that has ended needs no notice
+    (void)delivery_.Deliver(monitor, notice);  // one that has ended needs no notice
   }
 }
 
 gen::Result<void> Groups::Join(gen::Atom name, gen::PID pid) {
   if (name.empty()) return NoGroupName();
-  const ProcessSlot* const process = needs_.addresses.Find(pid);
-  if (process == nullptr) return needs_.addresses.WhyUnreachable(pid);
+  const ProcessSlot* const process = addresses_.Find(pid);
+  if (process == nullptr) return addresses_.WhyUnreachable(pid);
   const Locked found = FindOrMake(name);
   Group& group = *found.group;
   const std::uint64_t id = group.newest + 1;
@@ -119,8 +119,8 @@ gen::Result<void> Groups::Join(gen::Atom name, gen::PID pid) {
 
 gen::Result<void> Groups::Leave(gen::Atom name, gen::PID pid) {
   if (name.empty()) return NoGroupName();
-  const ProcessSlot* const process = needs_.addresses.Find(pid);
-  if (process == nullptr) return needs_.addresses.WhyUnreachable(pid);
+  const ProcessSlot* const process = addresses_.Find(pid);
+  if (process == nullptr) return addresses_.WhyUnreachable(pid);
   const Locked found = Find(name);
   if (found.group == nullptr) return NotAMember(name, pid);
   Group& group = *found.group;
@@ -201,7 +201,7 @@ std::vector<gen::Atom> Groups::Names() const {
 
 gen::Result<gen::PID> Groups::OneOf(gen::Atom name) {
   if (name.empty()) return NoGroupName();
-  if (needs_.addresses.IsStopped()) return gen::ErrNodeTerminated;
+  if (addresses_.IsStopped()) return gen::ErrNodeTerminated;
   const Locked found = Find(name);
   if (found.group == nullptr || found.group->members.empty()) return NoMembers(name);
   Group& group = *found.group;
@@ -215,7 +215,7 @@ gen::Result<std::size_t> Groups::Send(gen::PID from, gen::Atom name,
                                       const std::function<core::EnvelopePtr()>& make,
                                       const std::function<void()>& count) const {
   if (name.empty()) return NoGroupName();
-  if (needs_.addresses.IsStopped()) return gen::ErrNodeTerminated;
+  if (addresses_.IsStopped()) return gen::ErrNodeTerminated;
   std::size_t received = 0;
   // Without the lock: `make` copies a value of the user's.
   const auto members = MembersOf(name);
@@ -224,7 +224,7 @@ gen::Result<std::size_t> Groups::Send(gen::PID from, gen::Atom name,
       if (IsRemote(member) != remote) continue;
       core::EnvelopePtr envelope = make();
       envelope->from = from.ToAddress();
-      auto delivered = needs_.delivery.Deliver(member, envelope);
+      auto delivered = delivery_.Deliver(member, envelope);
       if (delivered) {
         count();
         ++received;
@@ -235,9 +235,8 @@ gen::Result<std::size_t> Groups::Send(gen::PID from, gen::Atom name,
       const bool failed = error.code() == gen::ErrorCode::kInternal;  // its mailbox threw
       if (error == gen::ErrProcessMailboxFull || error == gen::ErrBusy || failed) {
         count();
-        needs_.delivery.Drop(std::move(envelope), member,
-                             failed ? gen::DropReason::kFailed : gen::DropReason::kMailboxFull,
-                             error);
+        delivery_.Drop(std::move(envelope), member,
+                       failed ? gen::DropReason::kFailed : gen::DropReason::kMailboxFull, error);
       }
     }
     return {};
@@ -267,7 +266,7 @@ gen::Result<std::vector<gen::PID>> Groups::Monitor(ProcessSlot& self, gen::Atom 
     }
     monitors.push_back({name, id});
   }
-  group.monitors.emplace(id, needs_.addresses.PidOf(self.Id()));
+  group.monitors.emplace(id, addresses_.PidOf(self.Id()));
   return *MembersOf(group);
 }
 

@@ -18,7 +18,6 @@
 #include <ergon/gen/result.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/delivery.h>
-#include <ergon/node/delivery/drops.h>
 #include <ergon/node/groups/group_transport.h>
 #include <ergon/node/process_state/slot.h>
 
@@ -38,13 +37,9 @@ namespace ergon::node {
 // Any thread; a slot is that of the process whose turn it is.
 class Groups final : public RemoteMembers {
  public:
-  // What it needs; all of it outlives this.
-  struct Needs {
-    const Addresses& addresses;
-    Delivery& delivery;
-    Drops& drops;
-  };
-  explicit Groups(const Needs& needs) : needs_(needs) {}
+  // All of them outlive this.
+  Groups(const Addresses& addresses, Delivery& delivery)
+      : addresses_(addresses), delivery_(delivery) {}
   // Sets the transport, before there are processes. Null: there are no other nodes.
   void SetTransport(GroupTransport* transport) noexcept { transport_ = transport; }
 
@@ -115,11 +110,10 @@ class Groups final : public RemoteMembers {
   template <class Notice>
   void Tell(gen::Atom name, const Group& group, const PIDs& pids) const;
   void EndMonitor(gen::Atom name, std::uint64_t id);
-  [[nodiscard]] bool IsRemote(gen::PID pid) const noexcept {
-    return pid.node != needs_.addresses.node();
-  }
+  [[nodiscard]] bool IsRemote(gen::PID pid) const noexcept { return pid.node != addresses_.node(); }
 
-  const Needs needs_;
+  const Addresses& addresses_;
+  Delivery& delivery_;
   GroupTransport* transport_ = nullptr;
   mutable std::shared_mutex mutex_;
   std::unordered_map<gen::Atom, std::shared_ptr<Group>> groups_;

@@ -31,7 +31,7 @@ void ProcessRunner::Write(gen::LogLevel level, std::string_view text) {
   record.behavior = behavior_ ? gen::BehaviorNameOf(*behavior_) : std::string("ended");
   // A burst hides no panic.
   const bool is_panic = IsInOwnTurn() && current_failed_;
-  if (!is_panic && !rooms_.log.Takes(record)) return;
+  if (!is_panic && !rooms_.log.Admits(record)) return;
   if (heir_) {
     record.pool = Parent();
     record.pool_name = NameOf(rooms_.addresses, record.pool);

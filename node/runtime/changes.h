@@ -47,8 +47,8 @@ class Changes {
   };
   explicit Changes(const Needs& needs)
       : needs_(needs),
-        pools_({needs.addresses, needs.pool_settings, needs.log}),
-        levels_({needs.addresses, needs.behavior_levels, needs.log}),
+        pools_(needs.addresses, needs.pool_settings, needs.log),
+        levels_(needs.addresses, needs.behavior_levels, needs.log),
         mailbox_size_(static_cast<std::uint32_t>(needs.options.mailbox_size)) {}
 
   // Returns the mailbox size of a process whose options give none; 0: no bound.

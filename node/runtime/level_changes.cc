@@ -36,11 +36,11 @@ std::string TextBefore(const BehaviorLogLevels& before, const std::string& name,
 void LevelChanges::Apply(const BehaviorLogLevels& levels) {
   if (levels.empty()) return;
   // First: a process that is spawned meanwhile has the new level, or is found.
-  const BehaviorLogLevels before = needs_.levels.Add(levels);
+  const BehaviorLogLevels before = levels_.Add(levels);
   std::map<std::string, Found> all;
-  needs_.addresses.table().ForEach([&](ProcessSlot& process) {
-    const gen::PID pid = needs_.addresses.PidOf(process.Id());
-    if (needs_.addresses.Find(pid) == nullptr) return;
+  addresses_.table().ForEach([&](ProcessSlot& process) {
+    const gen::PID pid = addresses_.PidOf(process.Id());
+    if (addresses_.Find(pid) == nullptr) return;
     ProcessCold& cold = process.Cold();
     std::lock_guard lock(cold.lock);
     if (!process.IsStill(pid)) return;
@@ -58,14 +58,13 @@ void LevelChanges::Apply(const BehaviorLogLevels& levels) {
     const auto known = before.find(name);
     const bool is_new = known == before.end() || known->second != level;
     if (!is_new && found.changed.empty()) continue;
-    needs_.log.TellChange("log_levels." + name, LevelText(BehaviorLevels::ValueOf(level)),
-                          TextBefore(before, name, found));
+    log_.TellChange("log_levels." + name, LevelText(BehaviorLevels::ValueOf(level)),
+                    TextBefore(before, name, found));
     if (found.processes != 0) continue;
-    gen::Log(needs_.log)
-        .Warning(
-            "log_levels.{}: no process has this behaviour now; the level applies to those spawned "
-            "later",
-            name);
+    gen::Log(log_).Warning(
+        "log_levels.{}: no process has this behaviour now; the level applies to those spawned "
+        "later",
+        name);
   }
 }
 

@@ -12,20 +12,18 @@ namespace ergon::node {
 
 class LevelChanges {
  public:
-  // What it needs; all of it outlives this.
-  struct Needs {
-    const Addresses& addresses;
-    BehaviorLevels& levels;
-    NodeLog& log;
-  };
-  explicit LevelChanges(const Needs& needs) : needs_(needs) {}
+  // All of them outlive this.
+  LevelChanges(const Addresses& addresses, BehaviorLevels& levels, NodeLog& log)
+      : addresses_(addresses), levels_(levels), log_(log) {}
 
   // Applies valid levels to processes that run, and to those that are spawned from now on. Logs each change, with the
   // levels before. One caller at a time.
   void Apply(const BehaviorLogLevels& levels);
 
  private:
-  const Needs needs_;
+  const Addresses& addresses_;
+  BehaviorLevels& levels_;
+  NodeLog& log_;
 };
 
 }  // namespace ergon::node

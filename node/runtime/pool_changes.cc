@@ -25,21 +25,21 @@ gen::Error ErrorOf(const std::string& name, const gen::Error& error) {
 // The Init of a worker that fails has such an error, too.
 bool PoolChanges::HasGone(gen::PID pool, const gen::Error& error) const {
   return (error == gen::ErrProcessUnknown || error == gen::ErrProcessTerminated) &&
-         needs_.addresses.Find(pool) == nullptr;
+         addresses_.Find(pool) == nullptr;
 }
 
 gen::Result<gen::PID> PoolChanges::Find(const std::string& name) const {
-  auto pid = needs_.addresses.Resolve(gen::Target(name));
+  auto pid = addresses_.Resolve(gen::Target(name));
   if (!pid) {
     if (pid.error() == gen::ErrProcessUnknown) return gen::PID();
     return std::move(pid.error());
   }
-  const ProcessSlot* const slot = needs_.addresses.Find(*pid);
+  const ProcessSlot* const slot = addresses_.Find(*pid);
   if (slot == nullptr) return gen::PID();
   // What starts just now may become one, and answers when it has started.
   if (!slot->IsPool() && slot->activity().state() != gen::ProcessState::kStarting) {
     return gen::Error(gen::ErrorCode::kIncorrect,
-                      fmt::format("{} is no pool", AsInItsLines(needs_.addresses, *pid)));
+                      fmt::format("{} is no pool", AsInItsLines(addresses_, *pid)));
   }
   return *pid;
 }
@@ -67,12 +67,12 @@ gen::Result<void> PoolChanges::Apply(gen::Messenger& asks, const PoolSettings::C
     auto checked = Check(asks, step);
     if (!checked) return ErrorOf(name, checked.error());
   }
-  auto settings = needs_.settings.Add(changes);
+  auto settings = settings_.Add(changes);
   for (Step& step : steps) {  // a pool that has started meanwhile may have looked before that
     if (step.pool) continue;
     auto checked = Check(asks, step);
     if (checked) continue;
-    needs_.settings.Set(std::move(settings));
+    settings_.Set(std::move(settings));
     return ErrorOf(step.name, checked.error());
   }
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -84,15 +84,14 @@ gen::Result<void> PoolChanges::Apply(gen::Messenger& asks, const PoolSettings::C
       step.pool = {};
       continue;
     }
-    needs_.settings.Set(std::move(settings));
+    settings_.Set(std::move(settings));
     ChangeBack(asks, steps, i + 1);  // this one, too, which may have begun
     return ErrorOf(step.name, changed.error());
   }
   for (const Step& step : steps) {
     if (step.pool) continue;
-    gen::Log(needs_.log)
-        .Warning("pools.{}: no pool of that name runs now; the values apply when one starts",
-                 step.name);
+    gen::Log(log_).Warning(
+        "pools.{}: no pool of that name runs now; the values apply when one starts", step.name);
   }
   return {};
 }
@@ -104,7 +103,7 @@ void PoolChanges::ChangeBack(gen::Messenger& asks, const std::vector<Step>& step
     if (!step.pool) continue;
     const auto changed = asks.Call(step.pool, gen::PoolChange(step.before), kToThePool);
     if (changed || HasGone(step.pool, changed.error())) continue;
-    gen::Log(needs_.log).Error("pools.{}: cannot be changed back: {}", step.name, changed.error());
+    gen::Log(log_).Error("pools.{}: cannot be changed back: {}", step.name, changed.error());
   }
 }
 

@@ -16,13 +16,9 @@ namespace ergon::node {
 
 class PoolChanges {
  public:
-  // What it needs; all of it outlives this.
-  struct Needs {
-    const Addresses& addresses;
-    PoolSettings& settings;
-    NodeLog& log;
-  };
-  explicit PoolChanges(const Needs& needs) : needs_(needs) {}
+  // All of them outlive this.
+  PoolChanges(const Addresses& addresses, PoolSettings& settings, NodeLog& log)
+      : addresses_(addresses), settings_(settings), log_(log) {}
 
   // Asks all pools whether they can be changed, and then changes them. If one refuses after all, the others get their
   // former values back. Pools that start from now on have the new values, too. `asks` waits for the pools. The error
@@ -45,7 +41,9 @@ class PoolChanges {
   // Changes the first `count` pools back.
   void ChangeBack(gen::Messenger& asks, const std::vector<Step>& steps, std::size_t count);
 
-  const Needs needs_;
+  const Addresses& addresses_;
+  PoolSettings& settings_;
+  NodeLog& log_;
 };
 
 }  // namespace ergon::node

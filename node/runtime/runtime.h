@@ -156,8 +156,8 @@ class Runtime {
                           .drops = drops_,
                           .totals = totals_,
                           .clock = *clock_}};
-  Groups groups_{{addresses_, delivery_, drops_}};
-  DelayedSends delayed_sends_{{addresses_, delivery_, totals_, *timers_, *clock_}};
+  Groups groups_{addresses_, delivery_};
+  DelayedSends delayed_sends_{addresses_, delivery_, totals_, *timers_, *clock_};
   PeriodicSends periodic_sends_{{.addresses = addresses_,
                                  .delivery = delivery_,
                                  .totals = totals_,
@@ -166,7 +166,7 @@ class Runtime {
                                  .clock = *clock_,
                                  .log = log_}};
   WaitGraph wait_graph_{addresses_, delivery_, withdrawn_, *clock_};
-  Inspection inspection_{{addresses_, drops_, totals_, *clock_, log_}};
+  Inspection inspection_{addresses_, drops_, totals_, *clock_, log_};
   PoolSettings pool_settings_{options_.pools};
   BehaviorLevels behavior_levels_{options_.log_levels};
   Changes changes_{{.addresses = addresses_,

@@ -9,21 +9,20 @@
 #include <ergon/node/options/option_checks.h>
 
 namespace ergon::node {
-namespace {
 
 // A message on its way through time. Holds itself until it was sent or cancelled.
-class DelayedSend final : public gen::TimerHandle::State {
+class DelayedSends::DelayedSend final : public gen::TimerHandle::State {
  public:
-  DelayedSend(const DelayedSends::Needs& needs, const gen::Target& to, core::EnvelopePtr envelope)
-      : needs_(needs), to_(to), envelope_(std::move(envelope)) {}
+  DelayedSend(const DelayedSends& parts, const gen::Target& to, core::EnvelopePtr envelope)
+      : parts_(parts), to_(to), envelope_(std::move(envelope)) {}
 
-  static std::shared_ptr<DelayedSend> Start(const DelayedSends::Needs& needs, const gen::Target& to,
+  static std::shared_ptr<DelayedSend> Start(const DelayedSends& parts, const gen::Target& to,
                                             core::EnvelopePtr envelope, std::int64_t deadline) {
-    auto send = std::make_shared<DelayedSend>(needs, to, std::move(envelope));
+    auto send = std::make_shared<DelayedSend>(parts, to, std::move(envelope));
     send->self_ = send;
     send->timer_.fire = &DelayedSend::Fire;
     send->timer_.context = send.get();
-    needs.timers.Arm(send->timer_, deadline);
+    parts.timers_.Arm(send->timer_, deadline);
     return send;
   }
 
@@ -32,7 +31,7 @@ class DelayedSend final : public gen::TimerHandle::State {
     // It will not be sent. If the timer fires just now, Fire lets go of this, otherwise nobody
     // else.
     const core::EnvelopePtr dropped = std::move(envelope_);
-    if (needs_.timers.Disarm(timer_)) self_.reset();
+    if (parts_.timers_.Disarm(timer_)) self_.reset();
     return true;
   }
 
@@ -40,18 +39,18 @@ class DelayedSend final : public gen::TimerHandle::State {
   static void Fire(void* context, std::uint64_t) {
     const auto send = std::move(static_cast<DelayedSend*>(context)->self_);
     if (send->finished_.exchange(true)) return;
-    const DelayedSends::Needs& needs = send->needs_;
+    const DelayedSends& parts = send->parts_;
     // From here on it counts, whatever becomes of it: its sender will hear no more of it.
-    if (IsMessage(*send->envelope_)) needs.totals.accepted.Add();
-    if (needs.addresses.IsStopped()) {
-      needs.delivery.Drop(std::move(send->envelope_), gen::PID(), gen::DropReason::kTerminated,
-                          gen::ErrNodeTerminated);
+    if (IsMessage(*send->envelope_)) parts.totals_.accepted.Add();
+    if (parts.addresses_.IsStopped()) {
+      parts.delivery_.Drop(std::move(send->envelope_), gen::PID(), gen::DropReason::kTerminated,
+                           gen::ErrNodeTerminated);
       return;
     }
-    (void)needs.delivery.DeliverOrDrop(send->to_, std::move(send->envelope_));
+    (void)parts.delivery_.DeliverOrDrop(send->to_, std::move(send->envelope_));
   }
 
-  const DelayedSends::Needs needs_;
+  const DelayedSends& parts_;
   const gen::Target to_;
   core::EnvelopePtr envelope_;
   core::Timer timer_;
@@ -59,18 +58,16 @@ class DelayedSend final : public gen::TimerHandle::State {
   std::shared_ptr<DelayedSend> self_;
 };
 
-}  // namespace
-
 gen::Result<gen::TimerHandle> DelayedSends::Start(const gen::Target& to, core::EnvelopePtr envelope,
                                                   std::chrono::nanoseconds delay) {
   auto checked = CheckNotNegative("delay", delay);
   if (!checked) return std::move(checked.error());
-  if (needs_.addresses.IsStopped()) return gen::ErrNodeTerminated;
-  const gen::TimerHandle handle(DelayedSend::Start(needs_, to, std::move(envelope),
-                                                   core::DeadlineAfter(needs_.clock.Now(), delay)));
+  if (addresses_.IsStopped()) return gen::ErrNodeTerminated;
+  const gen::TimerHandle handle(
+      DelayedSend::Start(*this, to, std::move(envelope), core::DeadlineAfter(clock_.Now(), delay)));
   // Armed after the last firing (Shutdown) it would never go. The timer queue's locks
   // order the two: a timer that the last firing has not seen sees the flag.
-  if (needs_.addresses.IsStopped() && handle.Cancel()) return gen::ErrNodeTerminated;
+  if (addresses_.IsStopped() && handle.Cancel()) return gen::ErrNodeTerminated;
   return handle;
 }
 

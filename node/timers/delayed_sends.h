@@ -18,21 +18,26 @@ namespace ergon::node {
 // Any thread.
 class DelayedSends {
  public:
-  // What it needs; all of it outlives this.
-  struct Needs {
-    const Addresses& addresses;
-    Delivery& delivery;
-    MessageTotals& totals;
-    core::TimerQueue& timers;
-    const core::Clock& clock;
-  };
-  explicit DelayedSends(const Needs& needs) : needs_(needs) {}
+  // All of them outlive this.
+  DelayedSends(const Addresses& addresses, Delivery& delivery, MessageTotals& totals,
+               core::TimerQueue& timers, const core::Clock& clock)
+      : addresses_(addresses),
+        delivery_(delivery),
+        totals_(totals),
+        timers_(timers),
+        clock_(clock) {}
 
   gen::Result<gen::TimerHandle> Start(const gen::Target& to, core::EnvelopePtr envelope,
                                       std::chrono::nanoseconds delay);
 
  private:
-  const Needs needs_;
+  class DelayedSend;
+
+  const Addresses& addresses_;
+  Delivery& delivery_;
+  MessageTotals& totals_;
+  core::TimerQueue& timers_;
+  const core::Clock& clock_;
 };
 
 }  // namespace ergon::node

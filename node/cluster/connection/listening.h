@@ -22,21 +22,15 @@ namespace ergon::dist {
 
 class Listening {
  public:
-  // What it needs; all of it outlives this.
-  struct Needs {
-    asio::io_context& context;
-    Tasks& tasks;
-    const Settings& settings;
-    Connections& connections;
-    gen::LogSink& log;
-  };
-  explicit Listening(const Needs& needs)
-      : context_(needs.context),
-        tasks_(needs.tasks),
-        settings_(needs.settings),
-        connections_(needs.connections),
-        log_(needs.log),
-        acceptor_(needs.context) {}
+  // All of them outlive this.
+  Listening(asio::io_context& context, Tasks& tasks, const Settings& settings,
+            Connections& connections, gen::LogSink& log)
+      : context_(context),
+        tasks_(tasks),
+        settings_(settings),
+        connections_(connections),
+        log_(log),
+        acceptor_(context) {}
 
   // Binds the port and returns it. Throws std::system_error.
   std::uint16_t Open();
