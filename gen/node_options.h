@@ -77,8 +77,9 @@ struct NodeOptions {
   // Fills ProcessInfo::running_time and ::turns. Costs two looks at the clock for each turn.
   bool measure_running_time = false;
   // Fills three histograms of GET /metrics (<ergon/node/observer.h>):
-  //   ergon_call_seconds        from the sending of a process's call to its answer or error; a call that could not be
-  //                             sent is not counted
+  //   ergon_call_seconds        from the sending of a process's call to its answer or error, by the behaviour of the
+  //                             process that was called: a pool's own, whoever answers; "(other node)": of all calls to
+  //                             other nodes. A call that could not be sent is not counted
   //   ergon_queue_wait_seconds  from the sending of a process's message or call until its handler begins, by the
   //                             receiver's behaviour
   //   ergon_handling_seconds    how long handlers take for a message, by behaviour
@@ -87,7 +88,7 @@ struct NodeOptions {
   // the worker. Not counted are messages of threads that are not processes, of timers, events and other nodes, requests
   // made by Request, and messages (but not calls) with a trace id.
   // Costs two looks at the clock for each message and one for each turn, some hundred bytes a process, a lock at each
-  // spawn, and 10 KiB for each of the first 200 behaviours; all other behaviours share two histograms.
+  // spawn, and 15 KiB for each of the first 200 behaviours; all other behaviours share "(other)".
   bool measure_latency = false;
 
   LogLevel log_level = LogLevel::kInfo;

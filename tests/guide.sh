@@ -97,11 +97,12 @@ for name in "${programs[@]}"; do
   [[ $printed == "$(<"$work/blocks/${name%_*}_$((${name##*_} + 1)).text")" ]] || fail "$name prints: $printed"
 done
 
-# Counters end in _total where they are read, and not where they are made.
+# Counters end in _total where they are read, and not where they are made; histograms have samples of these names.
 metrics=0
 while read -r metric; do
   metrics=$((metrics + 1))
-  grep -rqF "\"${metric%_total}\"" "$source_dir/node/observer" || fail "no observer shows the metric $metric"
+  family=$(sed -E 's/_(total|sum|count|bucket)$//' <<<"$metric")
+  grep -rqF "\"$family\"" "$source_dir/node/observer" || fail "no observer shows the metric $metric"
 done < <(grep -ohE '\bergon_[a-z_]+' "$guide"/*.md | sort -u)
 ((metrics > 0)) || fail "the guide names no metric"
 

@@ -15,22 +15,23 @@ gen::Histogram MakeHistogram() {
 
 }  // namespace
 
-Latency::Latency() : calls_(MakeHistogram()) {}
+Latency::Latency() : calls_elsewhere_(MakeHistogram()) {}
 
-Latency::OfBehavior Latency::Of(const std::string& behavior) {
+BehaviorTimes& Latency::Of(const std::string& behavior) {
   std::lock_guard lock(mutex_);
   auto found = behaviors_.find(behavior);
   if (found != behaviors_.end()) return found->second;
   const std::string name = behaviors_.size() < kMostBehaviors ? behavior : "(other)";
   found = behaviors_.find(name);
   if (found == behaviors_.end()) {
-    const OfBehavior of{.waiting = MakeHistogram(), .handling = MakeHistogram()};
-    found = behaviors_.emplace(name, of).first;
+    const BehaviorTimes times{
+        .waiting = MakeHistogram(), .handling = MakeHistogram(), .calls = MakeHistogram()};
+    found = behaviors_.emplace(name, times).first;
   }
   return found->second;
 }
 
-std::map<std::string, Latency::OfBehavior> Latency::Behaviors() const {
+std::map<std::string, BehaviorTimes> Latency::Behaviors() const {
   std::lock_guard lock(mutex_);
   return behaviors_;
 }

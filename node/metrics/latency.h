@@ -7,6 +7,7 @@
 #include <string>
 
 #include <ergon/gen/metrics.h>
+#include <ergon/node/process_state/behavior_times.h>
 
 namespace ergon::node {
 
@@ -15,25 +16,18 @@ class Latency {
  public:
   static constexpr std::size_t kMostBehaviors = 200;
 
-  // Of the messages to processes with a behaviour; in seconds.
-  struct OfBehavior {
-    gen::Histogram waiting;   // from the sending until the handler begins
-    gen::Histogram handling;  // of the handler
-  };
-
   Latency();
 
-  // Calls, in seconds: from the sending of a process's call to its answer or error. A call that could not be sent does
-  // not count.
-  [[nodiscard]] gen::Histogram& calls() noexcept { return calls_; }
-  // Returns the histograms of a behaviour: those of "(other)" if there are kMostBehaviors already.
-  [[nodiscard]] OfBehavior Of(const std::string& behavior);
-  [[nodiscard]] std::map<std::string, OfBehavior> Behaviors() const;
+  // Returns the times of a behaviour, which stay where they are: those of "(other)" if there are kMostBehaviors already.
+  [[nodiscard]] BehaviorTimes& Of(const std::string& behavior);
+  [[nodiscard]] std::map<std::string, BehaviorTimes> Behaviors() const;
+  // Calls to processes of other nodes, whose behaviours are not known here; in seconds.
+  [[nodiscard]] gen::Histogram& calls_elsewhere() noexcept { return calls_elsewhere_; }
 
  private:
-  gen::Histogram calls_;
+  gen::Histogram calls_elsewhere_;
   mutable std::mutex mutex_;
-  std::map<std::string, OfBehavior> behaviors_;
+  std::map<std::string, BehaviorTimes> behaviors_;
 };
 
 }  // namespace ergon::node

@@ -20,6 +20,7 @@
 #include <ergon/node/events/publishing.h>
 #include <ergon/node/links/relations.h>
 #include <ergon/node/options/option_checks.h>
+#include <ergon/node/process/measuring.h>
 #include <ergon/node/process/pending_wait.h>
 #include <ergon/node/process/process.h>
 #include <ergon/node/process/receiving.h>
@@ -71,7 +72,8 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
     // On another node: nobody whom the graph of waits knows.
     const std::uint64_t callee_id = to.node == rooms_.addresses.node() ? to.id : 0;
     edge.Begin(wait.id(), callee_id, request->type, now, CallEdges::TicketOf(callee, *request));
-    marks_.Apply(*request, *this);
+    if (marks_.any()) [[unlikely]]
+      MarkCall(*request, callee);
     ++sends_;
     const bool is_message = IsMessage(*request);  // or an inspection
     const Delivery::Attempt attempt = Delivery::TryMain(callee, to, request);
@@ -99,6 +101,11 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
     edge.End();
     return std::move(wait.answer);
   });
+}
+
+void Process::MarkCall(core::Envelope& request, const ProcessSlot* callee) {
+  marks_.Apply(request, *this);
+  Measuring::NoteCallee(*this, callee);
 }
 
 gen::Error Process::CallUnanswered(const gen::Result<core::AwaitOutcome>& outcome, CallEdge& edge) {

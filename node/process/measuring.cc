@@ -1,8 +1,7 @@
 #include <ergon/node/process/measuring.h>
 
+#include <atomic>
 #include <chrono>
-#include <memory>
-#include <string>
 #include <utility>
 
 #include <ergon/core/clock.h>
@@ -23,19 +22,36 @@ bool HasRoomForTime(const core::Envelope& envelope) {
 
 }  // namespace
 
+// In its own turn nobody else sets them.
+BehaviorTimes& Measuring::TimesOf(const ProcessRunner& process) {
+  return *process.Cold().times.load(std::memory_order_relaxed);
+}
+
 void Measuring::Begin(ProcessRunner& process) {
   Latency* const latency = process.rooms_.latency;
   if (latency == nullptr) return;
   process.due_ |= ProcessRunner::kMeasures;
   process.marks_.SetMeasured();
-  const Latency::OfBehavior of = latency->Of(gen::BehaviorNameOf(*process.behavior_));
-  process.Cold().handling = std::make_unique<ProcessCold::HandlingTime>(
-      ProcessCold::HandlingTime{.waiting = of.waiting, .handling = of.handling});
+  ProcessCold& cold = process.Cold();
+  cold.handling_since = 0;
+  // Release; partner: NoteCallee.
+  cold.times.store(&latency->Of(gen::BehaviorNameOf(*process.behavior_)),
+                   std::memory_order_release);
 }
 
 void Measuring::NoteSent(core::Envelope& envelope, const ProcessRunner& process) {
   if (process.rooms_.latency == nullptr || !HasRoomForTime(envelope)) return;
   envelope.deadline = process.rooms_.clock.Now();
+}
+
+void Measuring::NoteCallee(ProcessRunner& process, const ProcessSlot* callee) {
+  Latency* const latency = process.rooms_.latency;
+  if (latency == nullptr) return;
+  // Of a slot that has got another process meanwhile: then the call fails and is not counted.
+  const ProcessCold* const cold = callee == nullptr ? nullptr : callee->ColdIfAny();
+  BehaviorTimes* const times =
+      cold == nullptr ? nullptr : cold->times.load(std::memory_order_acquire);
+  process.Cold().called = times == nullptr ? &latency->calls_elsewhere() : &times->calls;
 }
 
 std::int64_t Measuring::TakeSentAt(ProcessRunner& process) {
@@ -58,27 +74,23 @@ void Measuring::BeginHandling(ProcessRunner& process) {
   EndAt(process, now);
   // Else it is a signal, or an inspection.
   if (process.current_ == nullptr || !IsMessage(*process.current_)) return;
-  ProcessCold::HandlingTime& times = *process.Cold().handling;
-  times.since = now;
+  process.Cold().handling_since = now;
   const std::int64_t sent_at = TakeSentAt(process);
-  if (sent_at != 0) times.waiting.Observe(std::chrono::nanoseconds(times.since - sent_at));
+  if (sent_at != 0) TimesOf(process).waiting.Observe(std::chrono::nanoseconds(now - sent_at));
 }
 
 void Measuring::EndHandling(ProcessRunner& process) { EndAt(process, process.rooms_.clock.Now()); }
 
 void Measuring::EndAt(ProcessRunner& process, std::int64_t now) {
-  ProcessCold::HandlingTime& times = *process.Cold().handling;
-  if (times.since == 0) return;
-  times.handling.Observe(std::chrono::nanoseconds(now - times.since));
-  times.since = 0;
+  const std::int64_t since = std::exchange(process.Cold().handling_since, 0);
+  if (since != 0) TimesOf(process).handling.Observe(std::chrono::nanoseconds(now - since));
 }
 
 void Measuring::NoteCall(const ProcessRunner& process, std::uint64_t id) {
-  Latency* const latency = process.rooms_.latency;
-  if (latency == nullptr) return;
+  if (process.rooms_.latency == nullptr) return;
   const CallEdge::View call = process.Waited();
   if (call.id != id) return;
-  latency->calls().Observe(std::chrono::nanoseconds(process.rooms_.clock.Now() - call.since));
+  process.Cold().called->Observe(std::chrono::nanoseconds(process.rooms_.clock.Now() - call.since));
 }
 
 }  // namespace ergon::node

@@ -5,6 +5,7 @@
 
 #include <ergon/core/messages/envelope.h>
 #include <ergon/node/process/runner.h>
+#include <ergon/node/process_state/behavior_times.h>
 
 namespace ergon::node {
 
@@ -21,6 +22,8 @@ class Measuring {
   static void Begin(ProcessRunner& process);  // for a new process, if the node measures
   // Notes the time on a message that the process sends, if the node measures and the message has room for it.
   static void NoteSent(core::Envelope& envelope, const ProcessRunner& process);
+  // Notes whom the process calls now: the process in this slot; null: one of another node, or none.
+  static void NoteCallee(ProcessRunner& process, const ProcessSlot* callee);
   static void BeginHandling(ProcessRunner& process);  // of what it handles, if that is a message
   static void EndHandling(ProcessRunner& process);    // if there is one
   // Notes that the process has waited for the outcome with this id. Does nothing if that is not a call, or calls are
@@ -28,6 +31,7 @@ class Measuring {
   static void NoteCall(const ProcessRunner& process, std::uint64_t id);
 
  private:
+  static BehaviorTimes& TimesOf(const ProcessRunner& process);
   static void EndAt(ProcessRunner& process, std::int64_t now);
   // Returns when the message that the process begins with was sent, Clock ns, once for each message; 0: that is not known.
   static std::int64_t TakeSentAt(ProcessRunner& process);

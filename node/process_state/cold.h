@@ -26,6 +26,7 @@
 #include <ergon/gen/status.h>
 #include <ergon/gen/target.h>
 #include <ergon/node/process_state/awaited_responses.h>
+#include <ergon/node/process_state/behavior_times.h>
 #include <ergon/node/process_state/keyed_list.h>
 #include <ergon/node/process_state/passed_over.h>
 #include <ergon/node/process_state/queue_lane.h>
@@ -152,15 +153,13 @@ struct ProcessCold {
   std::size_t stash_limit = 0;  // 0: none
   std::unique_ptr<PassedOver> passed_over;
   std::function<gen::Status()> next;  // see ProcessHost::SetNext
-  struct HandlingTime {
-    // Of its behaviour.
-    gen::Histogram waiting;
-    gen::Histogram handling;
-    std::int64_t since = 0;  // Clock ns at which its handler has got a message; 0: none runs
-  };
-  std::unique_ptr<HandlingTime> handling;  // null: it is not measured
-  std::uint64_t trace = 0;                 // of what it handles, if OutgoingMarks says so
-  struct OpenRequest {                     // the handler gave no answer yet
+  // Of its behaviour; they stay as long as the node. Null: nothing is measured. Any thread.
+  std::atomic<BehaviorTimes*> times{nullptr};
+  std::int64_t handling_since =
+      0;  // Clock ns at which its handler has got a message; 0: none runs, or not measured
+  gen::Histogram* called = nullptr;  // for the call that it makes, if that is measured
+  std::uint64_t trace = 0;           // of what it handles, if OutgoingMarks says so
+  struct OpenRequest {               // the handler gave no answer yet
     gen::PID from;
     std::uint64_t order;  // of arrival
   };

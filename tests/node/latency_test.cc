@@ -7,7 +7,9 @@
 
 #include <doctest/doctest.h>
 
+#include <ergon/act/actor.h>
 #include <ergon/act/pool.h>
+#include <ergon/gen/process_behavior.h>
 #include <ergon/node/metrics/latency.h>
 #include <ergon/node/runtime/runtime.h>
 
@@ -29,7 +31,19 @@ static Latency& LatencyOf(Node& node) {
 static std::uint64_t Handled(Node& node, const std::string& behavior) {
   return LatencyOf(node).Of(behavior).handling.View().count;
 }
-static std::uint64_t Calls(Node& node) { return LatencyOf(node).calls().View().count; }
+static std::uint64_t CallsOf(Node& node, const std::string& behavior) {
+  return LatencyOf(node).Of(behavior).calls.View().count;
+}
+static std::uint64_t CallsElsewhere(Node& node) {
+  return LatencyOf(node).calls_elsewhere().View().count;
+}
+// In all.
+static std::uint64_t Calls(Node& node) {
+  std::uint64_t calls = CallsElsewhere(node);
+  for (const auto& [behavior, times] : LatencyOf(node).Behaviors())
+    calls += times.calls.View().count;
+  return calls;
+}
 
 constexpr const char* kSubject = "ergon::node::Subject";
 
@@ -110,6 +124,42 @@ TEST_CASE(
   }});
   CHECK(Calls(t.node) == 4);
   CHECK(bool(late));
+}
+
+TEST_CASE("latency: a call is told by the behaviour of the one who was called") {
+  class Answers : public act::Actor {
+    gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message&) override { return gen::Reply(7); }
+  };
+  class OneAnswers : public act::Pool {
+    gen::Result<act::PoolOptions> Init(const gen::Args&) override {
+      return act::PoolOptions{.pool_size = 1, .worker_factory = gen::Factory<Answers>()};
+    }
+  };
+  TestNode t({.measure_latency = true});
+  const gen::PID caller = t.Spawn();
+  const gen::PID callee = t.node.Spawn(gen::Factory<Answers>()).value();
+  const gen::PID pool = t.node.Spawn(gen::Factory<OneAnswers>()).value();
+  const std::string answers = gen::BehaviorNameOf(Answers());
+  REQUIRE(answers != kSubject);
+  REQUIRE(t.Run(caller, [&](Subject& self) {
+    for (int i = 0; i < 3; ++i) CHECK(self.Call<int>(callee, i).value() == 7);
+  }));
+  CHECK(CallsOf(t.node, answers) == 3);
+  // That of the pool, whoever answers.
+  REQUIRE(t.Run(caller, [&](Subject& self) { CHECK(self.Call<int>(pool, 1).value() == 7); }));
+  CHECK(CallsOf(t.node, gen::BehaviorNameOf(OneAnswers())) == 1);
+  CHECK(CallsOf(t.node, answers) == 3);
+  // Also if the callee has ended when the error comes, and has another process in its slot.
+  const gen::PID dies =
+      t.Spawn({.call = [](Subject&, gen::PID, gen::Ref, gen::Message&) -> gen::CallResult {
+        throw std::runtime_error("broken");
+      }});
+  REQUIRE(t.Run(caller, [&](Subject& self) { CHECK_FALSE(self.Call<int>(dies, 1)); }));
+  CHECK(CallsOf(t.node, kSubject) == 1);
+  REQUIRE(t.node.WaitProcess(dies, kit::kDeadline));  // such a call cannot be sent
+  REQUIRE(t.Run(caller, [&](Subject& self) { CHECK_FALSE(self.Call<int>(dies, 1)); }));
+  CHECK(Calls(t.node) == 5);
+  CHECK(CallsElsewhere(t.node) == 0);
 }
 
 TEST_CASE(
@@ -234,8 +284,16 @@ TEST_CASE("latency: an observer tells it as histograms, or nothing of it") {
   CHECK(metrics["ergon_handling_seconds_sum{behavior=\"ergon::kit::Worker\"}"] > 0);
   CHECK(metrics["ergon_queue_wait_seconds_count{behavior=\"ergon::kit::Worker\"}"] ==
         0);  // sent from outside
-  CHECK(metrics["ergon_call_seconds_count"] == metrics["ergon_call_seconds_bucket{le=\"+Inf\"}"]);
-  CHECK(metrics["ergon_call_seconds_count"] > 0);  // the observer's own
+  // Of the observer itself, which asks for its numbers.
+  const std::string collector = "behavior=\"ergon::node::Collector\"";
+  CHECK(metrics["ergon_call_seconds_count{" + collector + "}"] > 0);
+  CHECK(metrics["ergon_call_seconds_count{" + collector + "}"] ==
+        metrics["ergon_call_seconds_bucket{" + collector + ",le=\"+Inf\"}"]);
+  // Nobody has called these.
+  const std::string text = t.Get("/metrics").body;
+  CHECK(text.find("ergon_call_seconds_count{behavior=\"ergon::kit::Worker\"}") ==
+        std::string::npos);
+  CHECK(text.find("ergon_call_seconds_count{behavior=\"(other node)\"}") == std::string::npos);
 }
 
 }  // namespace ergon::node::latency_test

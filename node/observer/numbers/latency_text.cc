@@ -17,15 +17,29 @@ void AddTo(gen::HistogramView& sum, const gen::HistogramView& view) {
   sum.sum += view.sum;
 }
 
-// One of the two histograms of each behaviour. Behaviours of one label are summed up, as they have no other name.
-void WriteByBehavior(MetricsWriter& out, const std::map<std::string, Latency::OfBehavior>& all,
-                     gen::Histogram Latency::OfBehavior::*histogram) {
-  std::map<std::string, gen::HistogramView> by_label;
-  for (const auto& [behavior, histograms] : all) {
-    gen::HistogramView view = (histograms.*histogram).View();
+using ByLabel = std::map<std::string, gen::HistogramView>;
+
+// One of the histograms of each behaviour. Behaviours of one label are summed up, as they have no other name.
+ByLabel ViewsOf(const std::map<std::string, BehaviorTimes>& all,
+                gen::Histogram BehaviorTimes::*histogram) {
+  ByLabel by_label;
+  for (const auto& [behavior, times] : all) {
+    gen::HistogramView view = (times.*histogram).View();
     const auto [at, is_new] = by_label.try_emplace(LabelValue(behavior), view);
     if (!is_new) AddTo(at->second, view);
   }
+  return by_label;
+}
+
+// Of those that are called; most behaviours are not.
+ByLabel CallsOf(const std::map<std::string, BehaviorTimes>& all, gen::HistogramView elsewhere) {
+  ByLabel calls = ViewsOf(all, &BehaviorTimes::calls);
+  calls.emplace("(other node)", std::move(elsewhere));
+  std::erase_if(calls, [](const auto& one) { return one.second.count == 0; });
+  return calls;
+}
+
+void Write(MetricsWriter& out, const ByLabel& by_label) {
   for (const auto& [label, view] : by_label) {
     out.HistogramSamples(view, {{"behavior", label}});
   }
@@ -34,20 +48,21 @@ void WriteByBehavior(MetricsWriter& out, const std::map<std::string, Latency::Of
 }  // namespace
 
 void WriteLatency(MetricsWriter& out, Latency& latency) {
-  out.Histogram("ergon_call_seconds",
-                "Time of calls of processes that were sent, from then until an answer or an error.",
-                "seconds");
-  out.HistogramSamples(latency.calls().View(), {});
   const auto all = latency.Behaviors();
+  out.Histogram("ergon_call_seconds",
+                "Time of calls of processes that were sent, from then until an answer or an error, "
+                "by the behaviour of the one who was called.",
+                "seconds");
+  Write(out, CallsOf(all, latency.calls_elsewhere().View()));
   out.Histogram("ergon_queue_wait_seconds",
                 "Time that messages and calls of processes have waited for their handler, by "
                 "behaviour.",
                 "seconds");
-  WriteByBehavior(out, all, &Latency::OfBehavior::waiting);
+  Write(out, ViewsOf(all, &BehaviorTimes::waiting));
   out.Histogram("ergon_handling_seconds",
                 "Time that handlers have taken with a message, with their waits, by behaviour.",
                 "seconds");
-  WriteByBehavior(out, all, &Latency::OfBehavior::handling);
+  Write(out, ViewsOf(all, &BehaviorTimes::handling));
 }
 
 }  // namespace ergon::node

@@ -1,0 +1,63 @@
+// NodeOptions::measure_latency, beside other nodes.
+#include <string>
+
+#include <ergon/gen/process_behavior.h>
+#include <ergon/node/metrics/latency.h>
+#include <ergon/node/observer/numbers/latency_text.h>
+#include <ergon/node/runtime/runtime.h>
+
+#include <cluster/cluster.h>
+
+namespace ergon::dist::latency_test {
+namespace {
+
+node::Latency& LatencyOf(node::Node& node) {
+  node::Latency* const latency = node::RuntimeOf(node, "test").latency();
+  REQUIRE(latency != nullptr);
+  return *latency;
+}
+
+class Adder : public act::Actor {
+  gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message& message) override {
+    return gen::Reply(static_cast<std::int64_t>(message.As<Sum>()->numbers.size()));
+  }
+};
+
+struct Measured {
+  explicit Measured(const std::string& names)
+      : a(TryStart(names + "a@127.0.0.1", log_a, ClusterOptions(), {.measure_latency = true})
+              .value()),
+        b(TryStart(names + "b@127.0.0.1", log_b, ClusterOptions(), {.measure_latency = true})
+              .value()) {}
+  ~Measured() {
+    a.Stop();
+    b.Stop();
+    kit::CheckBalance(a);
+    kit::CheckBalance(b);
+  }
+
+  kit::LogCapture log_a;
+  kit::LogCapture log_b;
+  node::Node a;
+  node::Node b;
+};
+
+}  // namespace
+
+TEST_CASE("latency: calls to other nodes are told as such") {
+  Measured t("latency_calls_");
+  REQUIRE(t.b.SpawnRegister("adder", gen::Factory<Adder>()));
+  InProcess(t.a, [&](gen::Process& self) {
+    const gen::ProcessID adder{gen::Atom("adder"), t.b.Name()};
+    for (int i = 0; i < 2; ++i) CHECK(self.Call(adder, Sum{{1, 2, 3}}).value() == 3);
+  });
+  CHECK(LatencyOf(t.a).calls_elsewhere().View().count == 2);
+  CHECK(LatencyOf(t.a).Of(gen::BehaviorNameOf(Adder())).calls.View().count == 0);
+  node::MetricsWriter out(node::MetricsFormat::kPlain);
+  node::WriteLatency(out, LatencyOf(t.a));
+  const std::string text = std::move(out).Take();
+  CHECK(text.find("\nergon_call_seconds_count{behavior=\"(other node)\"} 2\n") !=
+        std::string::npos);
+}
+
+}  // namespace ergon::dist::latency_test
