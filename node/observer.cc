@@ -67,7 +67,9 @@ gen::Result<void> ObserverProcess::Begin() {
   if (!socket) return std::move(socket.error());
   // A part of the state, which the collector keeps alive.
   std::shared_ptr<const ObserverOptions> options(state_, &state_->settings.options);
-  auto collector = host_->Spawn(CollectorFactory(std::move(options)), {.link_parent = true});
+  // Whatever the node's mailbox_size: there are not more requests than connections, and each waits its turn.
+  auto collector = host_->Spawn(CollectorFactory(std::move(options)),
+                                {.mailbox = gen::Mailbox::Unbounded(), .link_parent = true});
   if (!collector) return std::move(collector.error());
   state_->collector = collector_ = *collector;
   auto listener = host_->Spawn(ListenerFactory(state_, std::move(*socket)), {.link_parent = true});

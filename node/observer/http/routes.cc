@@ -38,6 +38,7 @@ const ObserverAnswer kNotCollected = {.status = 503, .body = "the numbers cannot
 
 template <class Question>
 auto AskCollector(gen::Process& self, const ObserverState& state, Question question) {
+  question.asked_at = self.Now();
   return self.Call(state.collector, std::move(question),
                    {.timeout = state.settings.options.pools_timeout + kPatience});
 }

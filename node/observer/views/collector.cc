@@ -5,6 +5,7 @@
 #include <variant>
 
 #include <ergon/node/observer/numbers/behavior_index.h>
+#include <ergon/node/observer/views/last_found.h>
 #include <ergon/node/runtime/runtime.h>
 
 namespace ergon::node {
@@ -25,7 +26,11 @@ gen::Reason Collector::operator()(gen::Process& self) const {
   FiguresCollector collector(self, index, *options);
   const std::int64_t period = options->metrics_period.count();
   std::shared_ptr<const Figures> last;
+  std::int64_t begun_at = 0;
   std::int64_t collected_at = 0;
+  LastFound<ProcessQuery, ProcessRows> last_processes;
+  LastFound<TreeQuery, TreeRows> last_tree;
+  LastFound<std::size_t, WaitRows> last_waits;
   for (;;) {
     auto asked = self.Receive<gen::Asked<WantFigures>, gen::Asked<WantProcesses>,
                               gen::Asked<WantTree>, gen::Asked<WantWaits>>();
@@ -36,18 +41,24 @@ gen::Reason Collector::operator()(gen::Process& self) const {
     if (!asked) return {};
     // Or nobody waits any more.
     if (const auto* processes = std::get_if<gen::Asked<WantProcesses>>(&*asked)) {
-      (void)self.Reply(*processes, std::make_shared<const ProcessRows>(
-                                       FindProcesses(self, index, processes->value.query)));
+      const WantProcesses& want = processes->value;
+      (void)self.Reply(*processes, last_processes.For(want.query, want.asked_at, self.Now(), [&] {
+        return FindProcesses(self, index, want.query);
+      }));
     } else if (const auto* tree = std::get_if<gen::Asked<WantTree>>(&*asked)) {
-      (void)self.Reply(*tree,
-                       std::make_shared<const TreeRows>(FindTree(self, index, tree->value.query)));
+      const WantTree& want = tree->value;
+      (void)self.Reply(*tree, last_tree.For(want.query, want.asked_at, self.Now(),
+                                            [&] { return FindTree(self, index, want.query); }));
     } else if (const auto* waits = std::get_if<gen::Asked<WantWaits>>(&*asked)) {
-      (void)self.Reply(
-          *waits, std::make_shared<const WaitRows>(FindWaits(self, index, waits->value.limit)));
+      const WantWaits& want = waits->value;
+      (void)self.Reply(*waits, last_waits.For(want.limit, want.asked_at, self.Now(),
+                                              [&] { return FindWaits(self, index, want.limit); }));
     }
     const auto* const figures = std::get_if<gen::Asked<WantFigures>>(&*asked);
     if (figures == nullptr) continue;
-    if (last == nullptr || period == 0 || self.Now() - collected_at > period) {
+    const bool is_young = period != 0 && self.Now() - collected_at <= period;
+    if (last == nullptr || (begun_at <= figures->value.asked_at && !is_young)) {
+      begun_at = self.Now();
       last = std::make_shared<const Figures>(collector.Collect());
       collected_at = self.Now();
     }

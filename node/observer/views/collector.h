@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include <ergon/gen/factory.h>
@@ -14,24 +15,28 @@
 
 namespace ergon::node {
 
-// A request to the collector. Within ObserverOptions::metrics_period the answer is the same as before.
+// Requests to the collector, which serves one after the other. Those that wait for the same get one answer, which is not
+// older than any of them. `asked_at`: Clock ns at which the request was sent.
+
+// Within ObserverOptions::metrics_period the answer is the same as before.
 struct WantFigures {
   using Reply = std::shared_ptr<const Figures>;
+  std::int64_t asked_at = 0;
 };
-
-// Requests for processes: each search is done anew, one request after the other.
 struct WantProcesses {
   using Reply = std::shared_ptr<const ProcessRows>;
   ProcessQuery query;
+  std::int64_t asked_at = 0;
 };
-
 struct WantTree {
   using Reply = std::shared_ptr<const TreeRows>;
   TreeQuery query;
+  std::int64_t asked_at = 0;
 };
 struct WantWaits {
   using Reply = std::shared_ptr<const WaitRows>;
   std::size_t limit = 0;
+  std::int64_t asked_at = 0;
 };
 
 // A process that ends when it is asked to.

@@ -32,6 +32,8 @@ struct ProcessQuery {
   ProcessOrder order = ProcessOrder::kQueued;
   std::string search;       // in name and behaviour, without regard to case; empty: all
   std::size_t limit = 100;  // rows, 1..kMost
+
+  friend bool operator==(const ProcessQuery&, const ProcessQuery&) = default;
 };
 // Reads the parameters sort, search and limit. Returns kIncorrect, with a text that names the parameter and what is
 // possible, but does not repeat the given value.

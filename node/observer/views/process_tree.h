@@ -19,6 +19,8 @@ struct TreeQuery {
 
   std::uint64_t root = 0;   // the id of the process at the top; 0: the node
   std::size_t limit = 200;  // rows, 1..kMost
+
+  friend bool operator==(const TreeQuery&, const TreeQuery&) = default;
 };
 // Reads the parameters root and limit. Returns kIncorrect as ParseProcessQuery does.
 [[nodiscard]] gen::Result<TreeQuery> ParseTreeQuery(const UrlQuery& query);

@@ -132,6 +132,30 @@ TEST_CASE("a new connection is refused when all others are being answered") {
   CHECK(answered.Read()->status == 200);
 }
 
+TEST_CASE("requests wait until those before them are answered, however small mailboxes are") {
+  Observed t({.pools_timeout = 1h}, {.mailbox_size = 1});
+  HeldPool held(t.StartPool(1));
+  const auto are_answered = [&](const std::string& count) {
+    return kit::Eventually([&] {
+      auto told = t.node.Inspect(t.observer).value();
+      return told["connections"] == count && told["connections_idle"] == "0" &&
+             told["connections_reading"] == "0";
+    });
+  };
+  kit::HttpClient first(t.port);
+  REQUIRE(first.Send(GetText("/metrics")));  // for which the pool is asked
+  REQUIRE(are_answered("1"));
+  std::vector<std::unique_ptr<kit::HttpClient>> others;
+  for (const char* path : {"/api/tree", "/api/tree", "/api/waits", "/api/processes", "/api/node"}) {
+    others.push_back(std::make_unique<kit::HttpClient>(t.port));
+    REQUIRE(others.back()->Send(GetText(path)));
+    REQUIRE(are_answered(std::to_string(1 + others.size())));
+  }
+  held.gate.Open();
+  CHECK(first.Read()->status == 200);
+  for (const auto& other : others) CHECK(other->Read()->status == 200);
+}
+
 // Much more than the buffers of a connection hold. So the answer to one request is being written for as long as its client
 // reads nothing: nothing depends on when somebody looks.
 static void MakeLongMetrics(gen::Node& node) {
