@@ -80,13 +80,14 @@ struct NodeOptions {
   //   ergon_call_seconds        from the sending of a process's call to its answer or error, by the behaviour of the
   //                             process that was called: a pool's own, whoever answers; "(other node)": of all calls to
   //                             other nodes. A call that could not be sent is not counted
-  //   ergon_queue_wait_seconds  from the sending of a process's message or call until its handler begins, by the
-  //                             receiver's behaviour
+  //   ergon_queue_wait_seconds  from the sending of a message, value of an event or call until its handler begins, by the
+  //                             receiver's behaviour. Delayed messages count from when their time has come, and what
+  //                             another node has sent from when it has come here
   //   ergon_handling_seconds    how long handlers take for a message, by behaviour
   // ergon_queue_wait_seconds counts each message once, even if it is stashed; but it counts a call through a pool again
   // when the worker that has stashed it takes it back. The time that a message waited at a pool is part of its time at
-  // the worker. Not counted are messages of threads that are not processes, of timers, events and other nodes, requests
-  // made by Request, and messages (but not calls) with a trace id.
+  // the worker. Not counted are messages of SendEvery, calls of other nodes, requests made by Request, and messages
+  // and values (but not calls) with a trace id: their envelopes have no room for a time.
   // Costs two looks at the clock for each message and one for each turn, some hundred bytes a process, a lock at each
   // spawn, and 15 KiB for each of the first 200 behaviours; all other behaviours share "(other)".
   bool measure_latency = false;

@@ -140,7 +140,12 @@ gen::Result<gen::PID> Node::OneOf(gen::Atom group) {
 gen::Result<std::size_t> Node::SendEnvelopesToGroup(
     gen::Atom group, const std::function<core::EnvelopePtr()>& make) {
   return IfUsable([&](Runtime& runtime) {
-    return runtime.groups_.Send(Self(), group, make, [&] { runtime.totals_.accepted.Add(); });
+    const auto make_noted = [&] {
+      core::EnvelopePtr envelope = make();
+      runtime.delivery_.NoteSent(*envelope);
+      return envelope;
+    };
+    return runtime.groups_.Send(Self(), group, make_noted, [&] { runtime.totals_.accepted.Add(); });
   });
 }
 

@@ -16,6 +16,15 @@ void CallEdges::Redirect(gen::PID worker, const core::Envelope& request) {
     edge->Redirect(request.ref, worker.id, TicketOf(addresses_.Find(worker), request));
 }
 
+CallEdge::View CallEdges::Of(const core::Envelope& request) const {
+  const gen::PID from = gen::PID::FromAddress(request.from);
+  if (from.node != addresses_.node() || IsRequestId(request.ref)) return {};
+  if (from.id == Addresses::kNodeId) return pending_calls_.EdgeOf(request.ref);
+  const ProcessSlot* const caller = addresses_.Find(from);
+  const CallEdge::View edge = caller == nullptr ? CallEdge::View() : caller->Waited();
+  return edge.id == request.ref ? edge : CallEdge::View();
+}
+
 void CallEdges::NoteTaken(const core::Envelope& request, CallEdge::Stage stage) {
   const gen::PID from = gen::PID::FromAddress(request.from);
   if (from.node != addresses_.node() || IsRequestId(request.ref)) return;

@@ -28,6 +28,9 @@ class CallEdges {
   }
   // Notes that a request goes to a worker of the pool that it was sent to.
   void Redirect(gen::PID worker, const core::Envelope& request);
+  // Returns what the caller of a request has noted; without an id if it does not wait for the answer (any more), is of
+  // another node, or has made the request without a stack.
+  [[nodiscard]] CallEdge::View Of(const core::Envelope& request) const;
   // Notes that the handler of a request gives no answer itself, or none yet.
   void NoteTaken(const core::Envelope& request, CallEdge::Stage stage);
 

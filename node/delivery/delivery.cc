@@ -44,6 +44,8 @@ bool Delivery::DeliverTogether(gen::PID to, std::uint32_t messages, core::Envelo
   ProcessSlot* const slot = needs_.addresses.Find(to);
   if (slot == nullptr) return false;
   envelope->generation = GenerationOf(to);
+  // For each of them, see MakeMessages.
+  if (needs_.measuring_clock != nullptr) envelope->deadline = needs_.measuring_clock->Now();
   const Attempt attempt{slot, slot->mailbox().PushTogether(envelope.get(), messages)};
   if (!attempt.IsTaken()) return false;
   (void)envelope.release();
@@ -88,6 +90,7 @@ gen::Result<void> Delivery::DeliverOrDrop(const gen::Target& to, core::EnvelopeP
 
 gen::Result<void> Delivery::DeliverFromNode(gen::PID to, core::EnvelopePtr& envelope) {
   envelope->from = needs_.addresses.NodePid().ToAddress();
+  NoteSent(*envelope);
   auto sent = Deliver(to, envelope);
   if (sent) needs_.totals.accepted.Add();
   return sent;

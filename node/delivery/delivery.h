@@ -45,11 +45,18 @@ class Delivery {
     MessageTotals& totals;
     Ticks& ticks;
     core::TimerQueue& timers;
+    const core::Clock* measuring_clock;  // for NoteSent; null: nothing is measured
   };
   explicit Delivery(const Needs& needs) : needs_(needs) {}
 
   // -- messages, notices and signals --
 
+  // Notes on a message or a value of an event that it is sent now, if NodeOptions::measure_latency wants that and it has
+  // room for it (HasRoomForTime). Called by those who send, for only they know that it is no copy or second attempt.
+  void NoteSent(core::Envelope& envelope) const {
+    if (needs_.measuring_clock != nullptr && HasRoomForTime(envelope)) [[unlikely]]
+      envelope.deadline = needs_.measuring_clock->Now();
+  }
   // Delivers an envelope, or returns why not and leaves the envelope to the caller.
   gen::Result<void> Deliver(gen::PID to, core::EnvelopePtr& envelope);
   // The first step of Deliver, inlined into the caller; nearly always the last, too: into the Main lane of a process.

@@ -10,6 +10,7 @@
 #include <ergon/core/messages/envelope.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/envelope_sender.h>
+#include <ergon/gen/trace.h>
 
 namespace ergon::node {
 
@@ -29,6 +30,12 @@ using gen::IsRequest;
 // Returns whether it is a message of a periodic send.
 [[nodiscard]] inline bool IsTick(const core::Envelope& envelope) noexcept {
   return (envelope.flags & core::Envelope::kFlagStamped) != 0;
+}
+// Returns whether `deadline` of the envelope has no other meaning than that of Delivery::NoteSent.
+[[nodiscard]] inline bool HasRoomForTime(const core::Envelope& envelope) noexcept {
+  const gen::EnvelopeKind kind = KindOf(envelope);
+  const bool is_value = kind == gen::EnvelopeKind::kMessage || kind == gen::EnvelopeKind::kEvent;
+  return is_value && !IsTick(envelope) && !gen::IsTraced(envelope);
 }
 // Returns whether it is a message of the Main lane that is neither a tick nor traced. The four bytes that say so stand
 // in a row and are compared together, because every message is asked.

@@ -41,6 +41,13 @@ void PendingCalls::NoteTaken(std::uint64_t id, CallEdge::Stage stage) {
   if (found != shard.calls.end()) found->second->edge.stage = stage;
 }
 
+CallEdge::View PendingCalls::EdgeOf(std::uint64_t id) {
+  Shard& shard = ShardOf(id);
+  std::lock_guard lock(shard.mutex);
+  auto found = shard.calls.find(id);
+  return found == shard.calls.end() ? CallEdge::View() : found->second->edge;
+}
+
 bool PendingCalls::NoteBegun(std::uint64_t id) {
   Shard& shard = ShardOf(id);
   std::lock_guard lock(shard.mutex);

@@ -32,6 +32,8 @@ class PendingCalls {
   void Add(std::uint64_t id, std::int64_t deadline, const CallEdge::View& edge, Done done);
   // Does what CallEdge::NoteTaken does.
   void NoteTaken(std::uint64_t id, CallEdge::Stage stage);
+  // Returns what a request has noted of itself; without an id if nobody waits for that id (any more).
+  [[nodiscard]] CallEdge::View EdgeOf(std::uint64_t id);
   // Does what core::AwaitState::NoteBegun does. `edge` shows it at the deadline.
   [[nodiscard]] bool NoteBegun(std::uint64_t id);
   // Ends a request as at the deadline.

@@ -82,6 +82,7 @@ MadeMessages MakeMessages(core::Envelope& unmade) noexcept {
     }
     message->from = head.from.ToAddress();
     message->generation = unmade.generation;
+    message->deadline = unmade.deadline;
     made.list.Append(message, message);
   }
   return made;

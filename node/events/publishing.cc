@@ -157,6 +157,7 @@ void Publishing::PlaceMissed(gen::PID subscriber, gen::MessageEvent value) {
   ProcessSlot* const slot = needs_.addresses.Find(subscriber);
   if (slot == nullptr) return;  // as any value for one that has ended
   core::EnvelopePtr envelope = MakeValue(needs_.addresses.NodePid(), std::move(value));
+  needs_.delivery.NoteSent(*envelope);
   const QueueLane* const lane = slot->GetQueueLane();
   if (lane != nullptr &&
       lane->IsOf(GenerationOf(subscriber))) {  // it has an order and a bound of its own
@@ -315,6 +316,7 @@ gen::Result<std::size_t> Publishing::Publish(gen::PID from, gen::Atom name, gen:
 
 bool Publishing::SendHere(gen::PID subscriber, gen::PID from, gen::MessageEvent value) {
   core::EnvelopePtr envelope = MakeValue(from, std::move(value));
+  needs_.delivery.NoteSent(*envelope);
   const auto sent = needs_.delivery.Deliver(subscriber, envelope);
   if (sent) {
     needs_.totals.accepted.Add();

@@ -6,22 +6,11 @@
 
 #include <ergon/core/clock.h>
 #include <ergon/gen/process_behavior.h>
-#include <ergon/gen/trace.h>
-#include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/call_edges.h>
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/metrics/latency.h>
 
 namespace ergon::node {
-namespace {
-
-// Returns whether `deadline` of the envelope has no other meaning.
-bool HasRoomForTime(const core::Envelope& envelope) {
-  return KindOf(envelope) == gen::EnvelopeKind::kMessage && !IsTick(envelope) &&
-         !gen::IsTraced(envelope);
-}
-
-}  // namespace
-
 // In its own turn nobody else sets them.
 BehaviorTimes& Measuring::TimesOf(const ProcessRunner& process) {
   return *process.Cold().times.load(std::memory_order_relaxed);
@@ -37,11 +26,6 @@ void Measuring::Begin(ProcessRunner& process) {
   // Release; partner: NoteCallee.
   cold.times.store(&latency->Of(gen::BehaviorNameOf(*process.behavior_)),
                    std::memory_order_release);
-}
-
-void Measuring::NoteSent(core::Envelope& envelope, const ProcessRunner& process) {
-  if (process.rooms_.latency == nullptr || !HasRoomForTime(envelope)) return;
-  envelope.deadline = process.rooms_.clock.Now();
 }
 
 void Measuring::NoteCallee(ProcessRunner& process, const ProcessSlot* callee) {
@@ -60,13 +44,10 @@ std::int64_t Measuring::TakeSentAt(ProcessRunner& process) {
   if (envelope.lane == core::Lane::kMain && process.IsPool()) return 0;
   if (HasRoomForTime(envelope)) return std::exchange(envelope.deadline, 0);
   if (!IsRequest(envelope)) return 0;
-  const ProcessSlot* const caller =
-      process.rooms_.addresses.Find(gen::PID::FromAddress(envelope.from));
-  if (caller == nullptr) return 0;
-  const CallEdge::View call = caller->Waited();
+  const CallEdge::View call = process.rooms_.call_edges.Of(envelope);
   // Others have begun with what was left open or passed on, unless that is a pool.
   const bool is_first = call.stage <= CallEdge::Stage::kSent || IsRouted(envelope);
-  return call.id == envelope.ref && is_first ? call.since : 0;
+  return call.id != 0 && is_first ? call.since : 0;
 }
 
 void Measuring::BeginHandling(ProcessRunner& process) {

@@ -13,15 +13,13 @@ namespace ergon::node {
 // uses ProcessRunner::due_, which is looked at anyway, so that it costs nothing when it is off.
 //
 // The time at which a message was sent is in `deadline` of its envelope, which only requests, ticks and messages with
-// a trace id use; the sender's OutgoingMarks, which are looked at anyway, have it noted. A call's is in the edge of its
-// caller.
+// a trace id use (Delivery::NoteSent). Where a process sends, its OutgoingMarks, which are looked at anyway, have it
+// noted. A call's is in the edge of its caller.
 //
 // In a process's own turn.
 class Measuring {
  public:
   static void Begin(ProcessRunner& process);  // for a new process, if the node measures
-  // Notes the time on a message that the process sends, if the node measures and the message has room for it.
-  static void NoteSent(core::Envelope& envelope, const ProcessRunner& process);
   // Notes whom the process calls now: the process in this slot; null: one of another node, or none.
   static void NoteCallee(ProcessRunner& process, const ProcessSlot* callee);
   static void BeginHandling(ProcessRunner& process);  // of what it handles, if that is a message

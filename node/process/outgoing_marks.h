@@ -28,7 +28,7 @@ class OutgoingMarks {
     return traced_ ? of.Cold().trace : 0;
   }
 
-  // Notes that what is sent is to be measured (Measuring::NoteSent), for the rest of the slot's life.
+  // Notes that what is sent is to be measured (Delivery::NoteSent), for the rest of the slot's life.
   void SetMeasured() noexcept {
     measured_ = true;
     NoteAny();

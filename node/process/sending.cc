@@ -7,7 +7,6 @@
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/groups/groups.h>
 #include <ergon/node/links/exit_signals.h>
-#include <ergon/node/process/measuring.h>
 #include <ergon/node/process/process.h>
 #include <ergon/node/timers/delayed_sends.h>
 #include <ergon/node/timers/periodic_sends.h>
@@ -35,7 +34,7 @@ void Process::Mark(core::Envelope& envelope) const {
   if (!marks_.any()) [[likely]]
     return;
   marks_.Apply(envelope, *this);
-  Measuring::NoteSent(envelope, *this);
+  rooms_.delivery.NoteSent(envelope);
 }
 
 // The last thing that it does with others is to schedule the receiver: so little has to outlive that call.

@@ -173,6 +173,7 @@ gen::Result<void> OutsideCalls::SendOrWait(const gen::Target& to, core::Envelope
   auto pid = needs_.addresses.Resolve(to);
   if (!pid) return std::move(pid.error());
   envelope->from = needs_.addresses.NodePid().ToAddress();
+  needs_.delivery.NoteSent(*envelope);
   auto sent = needs_.back_pressure.TryDeliver(*pid, envelope);
   if (!sent && sent.error() == gen::ErrProcessMailboxFull &&
       timeout != std::chrono::nanoseconds::zero()) {

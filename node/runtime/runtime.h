@@ -145,7 +145,8 @@ class Runtime {
                       .drops = drops_,
                       .totals = totals_,
                       .ticks = ticks_,
-                      .timers = *timers_}};
+                      .timers = *timers_,
+                      .measuring_clock = latency_ != nullptr ? clock_.get() : nullptr}};
   BackPressure back_pressure_{addresses_, delivery_};
   ExitSignals exit_signals_{addresses_, delivery_};
   Relations relations_{addresses_, delivery_, exit_signals_};

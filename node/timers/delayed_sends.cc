@@ -47,6 +47,7 @@ class DelayedSends::DelayedSend final : public gen::TimerHandle::State {
                            gen::ErrNodeTerminated);
       return;
     }
+    parts.delivery_.NoteSent(*send->envelope_);
     (void)parts.delivery_.DeliverOrDrop(send->to_, std::move(send->envelope_));
   }
 

@@ -1,4 +1,5 @@
 // NodeOptions::measure_latency, beside other nodes.
+#include <atomic>
 #include <string>
 
 #include <ergon/gen/process_behavior.h>
@@ -58,6 +59,38 @@ TEST_CASE("latency: calls to other nodes are told as such") {
   const std::string text = std::move(out).Take();
   CHECK(text.find("\nergon_call_seconds_count{behavior=\"(other node)\"} 2\n") !=
         std::string::npos);
+}
+
+TEST_CASE("latency: what another node has sent waits from when it has come") {
+  class Counts : public act::Actor {
+   public:
+    explicit Counts(std::atomic<int>* handled) : handled_(handled) {}
+
+   private:
+    gen::Status HandleMessage(gen::PID, gen::Message&) override {
+      ++*handled_;
+      return gen::Continue();
+    }
+    gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message&) override {
+      ++*handled_;
+      return gen::Reply(std::int64_t{1});
+    }
+    std::atomic<int>* const handled_;
+  };
+  std::atomic<int> handled{0};
+  Measured t("latency_messages_");
+  REQUIRE(t.b.SpawnRegister("counts", gen::Factory<Counts>(&handled)));
+  InProcess(t.a, [&](gen::Process& self) {
+    const gen::ProcessID counts{gen::Atom("counts"), t.b.Name()};
+    CHECK(self.Send(counts, Line{1, "a term"}));
+    for (int i = 0; i < 10; ++i) CHECK(self.Send(counts, std::string("together")));
+    CHECK(self.SendTraced(counts, Line{2, "traced"}, 7));  // has no room for a time
+    CHECK(self.Call(counts, Sum{{1}}));                    // nor has this
+  });
+  REQUIRE(kit::Eventually([&] { return handled == 13; }));
+  const auto behavior = gen::BehaviorNameOf(Counts(nullptr));
+  CHECK(LatencyOf(t.b).Of(behavior).waiting.View().count == 11);
+  CHECK(LatencyOf(t.b).Of(behavior).waiting.View().sum > 0);
 }
 
 }  // namespace ergon::dist::latency_test

@@ -1,6 +1,7 @@
 // NodeOptions::measure_latency: each call and each message of a handler is counted once, in the right place.
 #include <atomic>
 #include <cstdint>
+#include <future>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -185,14 +186,64 @@ TEST_CASE(
   send(1);
   time.Pass(2s);
   send(2);
-  CHECK(t.node.Send(receiver, Ask{3}));  // of no process: is not known
-  CHECK(t.Run(sender, [&](Subject& self) { CHECK(self.SendTraced(receiver, Ask{4}, 7)); }));
+  // It has no room for a time.
+  CHECK(t.Run(sender, [&](Subject& self) { CHECK(self.SendTraced(receiver, Ask{3}, 7)); }));
   time.Pass(1s);
-  CHECK(Waited(t.node).count == 0);
+  const gen::HistogramView before = Waited(t.node);  // of what the test itself has sent
+  CHECK(before.sum == 0);
   gate.Open();
-  REQUIRE(kit::Eventually([&] { return handled == 5; }));
-  CHECK(Waited(t.node).count == 2);
+  REQUIRE(kit::Eventually([&] { return handled == 4; }));
+  CHECK(Waited(t.node).count == before.count + 2);
   CHECK(Waited(t.node).sum == 4);
+}
+
+TEST_CASE("latency: what threads, timers and events send waits, too") {
+  const kit::ManualTime time;
+  kit::ThreadGate gate;
+  std::atomic<int> handled{0};
+  TestNode t(time.Into({.measure_latency = true}));
+  time.Pass(1s);  // 0 is no time
+  const Handlers counts{.message =
+                            [&](Subject&, gen::PID, gen::Message&) {
+                              ++handled;
+                              return gen::Continue();
+                            },
+                        .call =
+                            [&](Subject&, gen::PID, gen::Ref, gen::Message&) {
+                              ++handled;
+                              return gen::Reply(7);
+                            },
+                        .event =
+                            [&](Subject&, const gen::MessageEvent&) {
+                              ++handled;
+                              return gen::Continue();
+                            }};
+  const gen::PID receiver = t.Spawn(counts);
+  gen::Ref token;
+  const gen::PID producer = t.Spawn();
+  REQUIRE(t.Run(producer, [&](Subject& self) { token = self.RegisterEvent("prices").value(); }));
+  REQUIRE(t.Run(receiver, [&](Subject& self) { CHECK(self.MonitorEvent({"prices", {}})); }));
+  REQUIRE(t.node.JoinGroup("readers", receiver));
+  t.Begin(receiver, [hold = gate.Holder()](Subject&) { hold(); });
+  REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
+
+  REQUIRE(t.node.SendAfter(receiver, Ask{1}, 2s));
+  REQUIRE(t.node.SendEvery(receiver, Ask{2}, 2s));  // has no room for a time
+  time.Pass(2s);
+  CHECK(t.node.Send(receiver, Ask{3}));
+  CHECK(t.node.SendOrWait(receiver, Ask{4}, 1s));
+  CHECK(t.node.SendToGroup("readers", Ask{5}).value() == 1);
+  REQUIRE(t.Run(producer,
+                [&](Subject& self) { CHECK(self.SendEvent("prices", token, 1).value() == 1); }));
+  auto answer = t.node.CallAsync<int>(receiver, 6, {.timeout = gen::kInfinite});
+  const gen::HistogramView before = Waited(t.node);
+  CHECK(before.sum == 0);
+  time.Pass(1s);
+  gate.Open();
+  REQUIRE(kit::Eventually([&] { return handled == 7; }));
+  CHECK(answer.get().value() == 7);
+  CHECK(Waited(t.node).count == before.count + 6);
+  CHECK(Waited(t.node).sum == 6);
 }
 
 TEST_CASE("latency: a call waits until the callee begins with it") {
@@ -208,7 +259,7 @@ TEST_CASE("latency: a call waits until the callee begins with it") {
   time.Pass(2s);
   gate.Open();
   REQUIRE(kit::Eventually([&] { return Calls(t.node) == 1; }));
-  CHECK(Waited(t.node).count == 1);
+  CHECK(Waited(t.node).count == 3);  // with what the test itself has sent
   CHECK(Waited(t.node).sum == 2);
 }
 
@@ -247,7 +298,7 @@ TEST_CASE("latency: through a pool with one queue a message waits until a worker
   REQUIRE(t.EventuallyWaiting(sender));
   time.Pass(5s);
   gate.Open();
-  REQUIRE(kit::Eventually([&] { return Waited(t.node).count == 3; }));
+  REQUIRE(kit::Eventually([&] { return Waited(t.node).count == 4; }));  // with the test's own
   CHECK(Waited(t.node).sum == 10);
 }
 
@@ -282,8 +333,7 @@ TEST_CASE("latency: an observer tells it as histograms, or nothing of it") {
   CHECK(metrics["ergon_handling_seconds_count{behavior=\"ergon::kit::Worker\"}"] == 3);
   CHECK(metrics["ergon_handling_seconds_bucket{behavior=\"ergon::kit::Worker\",le=\"+Inf\"}"] == 3);
   CHECK(metrics["ergon_handling_seconds_sum{behavior=\"ergon::kit::Worker\"}"] > 0);
-  CHECK(metrics["ergon_queue_wait_seconds_count{behavior=\"ergon::kit::Worker\"}"] ==
-        0);  // sent from outside
+  CHECK(metrics["ergon_queue_wait_seconds_count{behavior=\"ergon::kit::Worker\"}"] == 3);
   // Of the observer itself, which asks for its numbers.
   const std::string collector = "behavior=\"ergon::node::Collector\"";
   CHECK(metrics["ergon_call_seconds_count{" + collector + "}"] > 0);

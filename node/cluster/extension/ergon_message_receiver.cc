@@ -138,6 +138,7 @@ gen::Result<void> ErgonMessageReceiver::DeliverImportant(const ErgonMessage& mes
   envelope->from = signal.from.ToAddress();
   envelope->flags |= core::Envelope::kFlagImportant;
   if (signal.trace != 0) gen::MarkTraced(*envelope, signal.trace);
+  needs_.delivery.NoteSent(*envelope);
   auto sent = needs_.delivery.Deliver(to, envelope);
   if (sent) needs_.totals.accepted.Add();
   return sent;

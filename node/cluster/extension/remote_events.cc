@@ -131,6 +131,7 @@ void RemoteEvents::HandleValue(Connection& connection, const ErgonMessage& messa
       core::MakeEnvelope<gen::MessageEvent>(kEventKind, core::Lane::kMain, std::move(*value));
   envelope->from = from.ToAddress();
   if (trace != 0) gen::MarkTraced(*envelope, trace);
+  needs_.delivery.NoteSent(*envelope);
   std::lock_guard lock(delivering_);
   const PeerState::Subscription receiver = ReceiverOf(message, *name, connection);
   if (receiver.empty()) return;

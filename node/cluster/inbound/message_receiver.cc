@@ -30,6 +30,7 @@ void MessageReceiver::Deliver(Connection& connection, gen::PID from, std::string
 }
 
 void MessageReceiver::DeliverMade(core::EnvelopePtr message, gen::PID to) {
+  delivery_.NoteSent(*message);
   const auto sent = to ? delivery_.Deliver(to, message) : gen::Result<void>(gen::ErrProcessUnknown);
   if (sent) return;
   // Erlang tells the sender of a message nothing.

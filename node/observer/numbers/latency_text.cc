@@ -55,7 +55,7 @@ void WriteLatency(MetricsWriter& out, Latency& latency) {
                 "seconds");
   Write(out, CallsOf(all, latency.calls_elsewhere().View()));
   out.Histogram("ergon_queue_wait_seconds",
-                "Time that messages and calls of processes have waited for their handler, by "
+                "Time that messages, values of events and calls have waited for their handler, by "
                 "behaviour.",
                 "seconds");
   Write(out, ViewsOf(all, &BehaviorTimes::waiting));
