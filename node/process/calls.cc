@@ -73,7 +73,7 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
     const std::uint64_t callee_id = to.node == rooms_.addresses.node() ? to.id : 0;
     edge.Begin(wait.id(), callee_id, request->type, now, CallEdges::TicketOf(callee, *request));
     if (marks_.any()) [[unlikely]]
-      MarkCall(*request, callee);
+      MarkCall(*request, to, callee);
     ++sends_;
     const bool is_message = IsMessage(*request);  // or an inspection
     const Delivery::Attempt attempt = Delivery::TryMain(callee, to, request);
@@ -103,9 +103,10 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
   });
 }
 
-void Process::MarkCall(core::Envelope& request, const ProcessSlot* callee) {
+void Process::MarkCall(core::Envelope& request, gen::PID to, const ProcessSlot* callee) {
   marks_.Apply(request, *this);
   Measuring::NoteCallee(*this, callee);
+  RecordSend(to, request);
 }
 
 gen::Error Process::CallUnanswered(const gen::Result<core::AwaitOutcome>& outcome, CallEdge& edge) {
@@ -141,7 +142,7 @@ gen::Result<void> Process::SendEnvelopeOrWait(const gen::Target& to, core::Envel
         timeout == gen::kInfinite ? 0 : core::DeadlineAfter(Now(), timeout);
     ++sends_;
     envelope->from = Self().ToAddress();
-    Mark(*envelope);
+    Mark(*envelope, *pid);
     const bool may_wait = timeout != std::chrono::nanoseconds::zero();
     auto sent = rooms_.back_pressure.TryDeliver(*pid, envelope);
     while (may_wait && !sent && sent.error() == gen::ErrBusy) {  // the way to another node is full

@@ -10,7 +10,7 @@
 
 namespace ergon::node {
 
-// Only for the process itself; `of` is its slot. Four bytes: the trace id itself, which few have, is in the slot's
+// Only for the process itself; `of` is its slot. Two bytes: the trace id itself, which few have, is in the slot's
 // cold part.
 class OutgoingMarks {
  public:
@@ -34,6 +34,13 @@ class OutgoingMarks {
     NoteAny();
   }
 
+  // Notes whether what is sent is to be recorded (SendRecorder).
+  void SetRecorded(bool recorded) noexcept {
+    recorded_ = recorded;
+    NoteAny();
+  }
+  [[nodiscard]] bool recorded() const noexcept { return recorded_; }
+
   [[nodiscard]] bool any() const noexcept { return any_; }
   // Marks an envelope before it is sent.
   void Apply(core::Envelope& envelope, const ProcessSlot& of) const {
@@ -45,7 +52,7 @@ class OutgoingMarks {
   }
 
  private:
-  void NoteAny() noexcept { any_ = important_ || traced_ || measured_; }
+  void NoteAny() noexcept { any_ = important_ || traced_ || measured_ || recorded_; }
   [[gnu::cold]] void ApplyAny(core::Envelope& envelope, const ProcessSlot& of) const {
     if (important_) envelope.flags |= core::Envelope::kFlagImportant;
     ApplyTrace(envelope, of);
@@ -59,10 +66,11 @@ class OutgoingMarks {
     return has_room && !IsTick(envelope) && !gen::IsTraced(envelope);
   }
 
-  bool important_ = false;
-  bool traced_ = false;
-  bool measured_ = false;
-  bool any_ = false;
+  bool important_ : 1 = false;
+  bool traced_ : 1 = false;
+  bool measured_ : 1 = false;
+  bool recorded_ : 1 = false;
+  bool any_ = false;  // a byte of its own, for every message looks at it
 };
 
 }  // namespace ergon::node

@@ -30,6 +30,9 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   // Returns the kind of slot for a node's table; `rooms` outlives that table.
   [[nodiscard]] static SlotKind Kind(const Rooms& rooms);
 
+  // Begins or ends the recording of what the process sends. Before its turn, on the same thread.
+  void RecordSends(bool recorded) { marks_.SetRecorded(recorded); }
+
   // -- gen::Messenger --
   [[nodiscard]] gen::Result<gen::PID> Resolve(const gen::Target& target) const override;
   gen::Result<void> SendEnvelope(gen::PID to, core::EnvelopePtr& envelope) override;
@@ -188,7 +191,7 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   }
   // The steps of SendEnvelope: a send that is not plain, or outside of a turn; a send with all marks; to a worker of a
   // pool; what remains when the receiver has not taken the envelope at once; and what follows then.
-  void Mark(core::Envelope& envelope) const;  // what is sent
+  void Mark(core::Envelope& envelope, gen::PID to);  // what is sent; the empty PID: to a group
   [[gnu::cold, gnu::noinline]] gen::Result<void> SendUnusual(gen::PID to,
                                                              core::EnvelopePtr& envelope);
   gen::Result<void> SendMarked(gen::PID to, core::EnvelopePtr& envelope);
@@ -215,7 +218,8 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   // Sends to another node when there is room: too much waits for that node.
   [[gnu::cold]] gen::Result<void> SendWhenThereIsRoom(gen::PID to, core::EnvelopePtr& envelope);
   // Marks a request of a Call to the process in this slot; null: to one of another node, or to none.
-  [[gnu::cold]] void MarkCall(core::Envelope& request, const ProcessSlot* callee);
+  [[gnu::cold]] void MarkCall(core::Envelope& request, gen::PID to, const ProcessSlot* callee);
+  [[gnu::cold]] void RecordSend(gen::PID to, const core::Envelope& envelope);
   // Returns why a call has no answer, and ends its edge.
   [[gnu::noinline]] gen::Error CallUnanswered(const gen::Result<core::AwaitOutcome>& outcome,
                                               CallEdge& edge);

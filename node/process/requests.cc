@@ -34,7 +34,8 @@ gen::Result<gen::Ref> Process::RequestEnvelope(gen::PID to, core::EnvelopePtr& r
     if (!kept || former_deadline == 0 || (deadline != 0 && deadline < former_deadline)) {
       request->deadline = deadline;
     }
-    marks_.Apply(*request, *this);
+    if (marks_.any()) [[unlikely]]
+      Mark(*request, to);
     AwaitedResponses& awaited = Cold().awaited;
     awaited.Add(id, generation_.load(std::memory_order_relaxed));
     ++sends_;
@@ -113,6 +114,8 @@ gen::Result<void> Process::PassOn(gen::PID to, core::Envelope& envelope) {
     mailbox_.Detach(&envelope);
     core::EnvelopePtr passed(&envelope);
     ++sends_;
+    if (marks_.any()) [[unlikely]]
+      RecordSend(to, envelope);
     if (IsTick(envelope)) rooms_.ticks.WaitsAgain(envelope);
     auto sent = rooms_.delivery.Deliver(to, passed);
     if (!sent && WantsConfirmation(to, passed)) sent = SendConfirmed(to, passed, 0);

@@ -41,6 +41,7 @@ class Relations;
 class BehaviorLevels;
 class PoolSettings;
 class RequestClaims;
+class SendRecorder;
 class Spawning;
 class Ticks;
 class WaitGraph;
@@ -74,6 +75,7 @@ struct Rooms {
   // diagnosis
   WaitGraph& wait_graph;
   Descriptions& descriptions;
+  SendRecorder& send_recorder;
   Latency* latency;  // null: nothing is measured, see NodeOptions::measure_latency
   NodeLog& log;
   // population

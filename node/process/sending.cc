@@ -8,6 +8,7 @@
 #include <ergon/node/groups/groups.h>
 #include <ergon/node/links/exit_signals.h>
 #include <ergon/node/process/process.h>
+#include <ergon/node/process/send_recorder.h>
 #include <ergon/node/timers/delayed_sends.h>
 #include <ergon/node/timers/periodic_sends.h>
 
@@ -25,16 +26,23 @@ gen::Result<void> Process::SendEnvelope(gen::PID to, core::EnvelopePtr& envelope
 
 gen::Result<void> Process::SendUnusual(gen::PID to, core::EnvelopePtr& envelope) {
   return InTurn("Send", [&] {
-    Mark(*envelope);
+    Mark(*envelope, to);
     return SendMarked(to, envelope);
   });
 }
 
-void Process::Mark(core::Envelope& envelope) const {
+void Process::Mark(core::Envelope& envelope, gen::PID to) {
   if (!marks_.any()) [[likely]]
     return;
   marks_.Apply(envelope, *this);
   rooms_.delivery.NoteSent(envelope);
+  RecordSend(to, envelope);
+}
+
+void Process::RecordSend(gen::PID to, const core::Envelope& envelope) {
+  if (marks_.recorded() && !rooms_.send_recorder.NoteSend(*this, to, envelope)) {
+    marks_.SetRecorded(false);
+  }
 }
 
 // The last thing that it does with others is to schedule the receiver: so little has to outlive that call.
@@ -159,7 +167,7 @@ gen::Result<std::size_t> Process::SendEnvelopesToGroup(
     const auto make_marked = [&] {
       ++sends_;
       core::EnvelopePtr envelope = make();
-      Mark(*envelope);
+      Mark(*envelope, gen::PID());
       return envelope;
     };
     auto sent = rooms_.groups.Send(Self(), group, make_marked, [this] { counts_.Sent(); });

@@ -11,7 +11,9 @@ using Kind = RecordedEvent::Kind;
 constexpr int kThreads = 1;  // groups: what the format calls processes
 constexpr int kProcesses = 2;
 
-std::string SliceName(const RecordedEvent& event) {
+bool IsMoment(Kind kind) { return kind == Kind::kSends || kind == Kind::kCalls; }
+
+std::string NameOf(const RecordedEvent& event) {
   switch (event.kind) {
     case Kind::kTurn:
       return *event.label;
@@ -21,6 +23,10 @@ std::string SliceName(const RecordedEvent& event) {
       return "sleeps, or waits";
     case Kind::kGivesWay:
       return "gives way, or blocks";
+    case Kind::kSends:
+      return "sends " + TypeForPeople(event.type);
+    case Kind::kCalls:
+      return "calls " + TypeForPeople(event.type);
     default:
       return event.type == nullptr ? "runs" : TypeForPeople(event.type);
   }
@@ -28,6 +34,7 @@ std::string SliceName(const RecordedEvent& event) {
 
 const char* CategoryOf(Kind kind) {
   if (kind == Kind::kTurn) return "turn";
+  if (IsMoment(kind)) return "sends";
   return kind == Kind::kHandles ? "handles" : "waits";
 }
 
@@ -50,6 +57,9 @@ void PutArguments(JsonWriter& json, const RecordedEvent& event) {
     json.Put("of", event.to ? std::string_view(event.to.ToString())
                             : std::string_view("a process of another node"));
   }
+  if (IsMoment(event.kind)) {
+    json.Put("to", event.to ? std::string_view(event.to.ToString()) : std::string_view("a group"));
+  }
   if (event.trace != 0) json.Put("trace", std::string_view(gen::TraceText(event.trace)));
   json.End();
 }
@@ -66,13 +76,16 @@ std::string TraceEventJson(const RecordedEvent& event, std::int64_t origin) {
   constexpr double kMicrosecond = 1000;
   const bool of_thread = event.kind == Kind::kTurn;
   JsonWriter json;
-  json.Put("name", std::string_view(SliceName(event)));
+  json.Put("name", std::string_view(NameOf(event)));
   json.Put("cat", std::string_view(CategoryOf(event.kind)));
-  json.Put("ph", std::string_view("X"));
+  json.Put("ph", std::string_view(IsMoment(event.kind) ? "i" : "X"));
+  if (IsMoment(event.kind)) json.Put("s", std::string_view("t"));  // it belongs to its track
   json.Put("pid", of_thread ? kThreads : kProcesses);
   json.Put("tid", of_thread ? std::int64_t{event.thread} : std::int64_t{event.process});
   json.Put("ts", static_cast<double>(event.begin - origin) / kMicrosecond);
-  json.Put("dur", static_cast<double>(event.end - event.begin) / kMicrosecond);
+  if (!IsMoment(event.kind)) {
+    json.Put("dur", static_cast<double>(event.end - event.begin) / kMicrosecond);
+  }
   PutArguments(json, event);
   return json.Take();
 }

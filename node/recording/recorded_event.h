@@ -20,6 +20,8 @@ struct RecordedEvent {
     kAwaitsAnswer,
     kWaits,     // for something else
     kGivesWay,  // or blocks, on another thread
+    kSends,     // moments, at `begin`: a message, or a request
+    kCalls,
   };
 
   Kind kind;

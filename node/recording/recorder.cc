@@ -14,6 +14,7 @@
 #include <ergon/core/foundations/tell_thrown.h>
 #include <ergon/core/threaded_dispatcher.h>
 #include <ergon/node/options/option_checks.h>
+#include <ergon/node/process/process.h>
 
 namespace ergon::node {
 namespace {
@@ -131,7 +132,7 @@ gen::Result<std::shared_ptr<TraceFile>> Recorder::Begin(core::Dispatcher& dispat
   const std::string node(addresses_.node().ToString());
   (void)recording->file.Append(GroupJson(false, node + ": threads"));
   (void)recording->file.Append(GroupJson(true, node + ": processes"));
-  tracks_.Begin(*only);
+  tracks_.Begin(*only, options.sends);
   threaded->SetHooks(this);  // first: the writer takes them back, maybe at once
   try {
     writer_ = std::thread([this, recording] { Run(*recording); });
@@ -205,7 +206,8 @@ void Recorder::BeforeTurn(core::Schedulable& schedulable, int worker) {
   if (others_ != nullptr) {
     core::CallUser("BeforeTurn of the hooks", [&] { others_->BeforeTurn(schedulable, worker); });
   }
-  tracks_.BeginTurn(static_cast<ProcessSlot&>(schedulable));
+  auto& process = static_cast<Process&>(schedulable);
+  process.RecordSends(tracks_.BeginTurn(process));
 }
 
 void Recorder::AfterTurn(core::Schedulable& schedulable, int worker, core::TurnEnd end) {

@@ -12,6 +12,7 @@
 #include <ergon/gen/result.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/diagnosis/node_log.h>
+#include <ergon/node/process/send_recorder.h>
 #include <ergon/node/recording/event_file.h>
 #include <ergon/node/recording/trace_file.h>
 #include <ergon/node/recording/tracks.h>
@@ -21,7 +22,7 @@ namespace ergon::node {
 
 // The recorder of a node. It outlives the threads of the dispatcher, which may call the hooks after the end of a
 // recording. Any thread.
-class Recorder final : public core::DispatcherHooks {
+class Recorder final : public core::DispatcherHooks, public SendRecorder {
  public:
   // `others`: the hooks of the node's dispatcher, or null.
   Recorder(const Addresses& addresses, NodeLog& log, const ForkGuard& fork_guard,
@@ -39,6 +40,11 @@ class Recorder final : public core::DispatcherHooks {
   void BeforeTurn(core::Schedulable& schedulable, int worker) override;
   void AfterTurn(core::Schedulable& schedulable, int worker, core::TurnEnd end) override;
   void AfterCompletion(core::Schedulable& schedulable, int worker) override;
+  // -- SendRecorder --
+  [[nodiscard]] bool NoteSend(const ProcessSlot& from, gen::PID to,
+                              const core::Envelope& envelope) override {
+    return tracks_.NoteSend(from, to, envelope);
+  }
 
  private:
   class Recording;

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <ergon/core/clock.h>
+#include <ergon/gen/trace.h>
+#include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/diagnosis/descriptions.h>
 #include <ergon/node/process/current_process.h>
 #include <ergon/node/process/process.h>
@@ -33,9 +35,10 @@ bool IsWaiting(const ProcessSlot& process) {
 
 }  // namespace
 
-void Tracks::Begin(std::uint64_t only) {
+void Tracks::Begin(std::uint64_t only, bool sends) {
   static std::atomic<std::uint64_t> recordings{0};
   only_.store(only, std::memory_order_relaxed);
+  records_sends_.store(sends, std::memory_order_relaxed);
   numbers_.store(0, std::memory_order_relaxed);
   left_out_.store(0, std::memory_order_relaxed);
   recording_.store(recordings.fetch_add(1, std::memory_order_relaxed) + 1,
@@ -116,21 +119,21 @@ void Tracks::EndBusy(Stripe& stripe, Track& track, std::int64_t end,
   Put(stripe, std::move(event));
 }
 
-void Tracks::BeginTurn(const ProcessSlot& process) {
+bool Tracks::BeginTurn(const ProcessSlot& process) {
   const std::uint64_t id = process.Id();
   const auto is_wanted = [&] {
     const std::uint64_t only = only_.load(std::memory_order_relaxed);
     return only == 0 || only == id;
   };
   recorded_turn.process = nullptr;
-  if (!is_wanted()) return;
+  if (!is_wanted()) return false;
   Stripe& stripe = StripeOf(id);
   std::lock_guard lock(stripe.mutex);
-  if (!stripe.is_on || !is_wanted()) return;  // or another recording has begun
+  if (!stripe.is_on || !is_wanted()) return false;  // or another recording has begun
   Track* const track = FindOrMake(stripe, process);
   if (track == nullptr) {
     left_out_.fetch_add(1, std::memory_order_relaxed);
-    return;
+    return false;
   }
   TellThread(stripe);
   // Under the lock: what a track has noted last is never later.
@@ -145,6 +148,28 @@ void Tracks::BeginTurn(const ProcessSlot& process) {
     track->since = now;
   }
   recorded_turn = {&process, id, track->turns, recording_.load(std::memory_order_relaxed), now};
+  return records_sends_.load(std::memory_order_relaxed);
+}
+
+bool Tracks::NoteSend(const ProcessSlot& process, gen::PID to, const core::Envelope& envelope) {
+  RecordedEvent event{IsMessage(envelope) && !IsRequest(envelope) ? Kind::kSends : Kind::kCalls};
+  event.type = envelope.type;
+  event.to = to;
+  event.trace = gen::TraceOf(envelope);
+  const std::uint64_t id = process.Id();
+  Stripe& stripe = StripeOf(id);
+  std::lock_guard lock(stripe.mutex);
+  const auto found = stripe.is_on ? stripe.tracks.find(id) : stripe.tracks.end();
+  if (found == stripe.tracks.end()) return false;
+  if (stripe.sends >= kMostSends) {
+    left_out_.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
+  ++stripe.sends;
+  event.begin = event.end = core::SteadyNow();
+  event.process = found->second.number;
+  Put(stripe, std::move(event));
+  return true;
 }
 
 void Tracks::EndTurn(core::TurnEnd end) {
@@ -194,6 +219,7 @@ void Tracks::TakeEvents(std::vector<RecordedEvent>& events) {
     {
       std::lock_guard lock(stripe.mutex);
       taken.swap(stripe.events);
+      stripe.sends = 0;
     }
     std::move(taken.begin(), taken.end(), std::back_inserter(events));
   }

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include <ergon/core/messages/envelope.h>
 #include <ergon/core/schedulable.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/process_state/slot.h>
@@ -23,6 +24,7 @@ class Tracks {
   static constexpr std::size_t kStripes = 16;
   // The limits of each stripe. In all, with the events that are being written: at most 48 MiB, and the names.
   static constexpr std::size_t kMostEvents = 8'192;
+  static constexpr std::size_t kMostSends = kMostEvents / 2;  // so that turns and waits have room
   static constexpr std::size_t kMostTracks = 2'048;
 
  public:
@@ -31,9 +33,13 @@ class Tracks {
 
   explicit Tracks(const Addresses& addresses) : addresses_(addresses) {}
 
-  // Begins a recording. `only`: the only process recorded, as ProcessSlot::Id; 0: all.
-  void Begin(std::uint64_t only);
-  void BeginTurn(const ProcessSlot& process);
+  // Begins a recording. `only`: the only process recorded, as ProcessSlot::Id; 0: all. `sends`: also what they send.
+  void Begin(std::uint64_t only, bool sends);
+  // Returns whether to tell what the process sends in the turn, by NoteSend.
+  [[nodiscard]] bool BeginTurn(const ProcessSlot& process);
+  // Returns false if the process is not recorded (any more).
+  [[nodiscard]] bool NoteSend(const ProcessSlot& process, gen::PID to,
+                              const core::Envelope& envelope);
   void EndTurn(core::TurnEnd end);
   // Appends the events since the last call, which are hardly ever more than kUsuallyMost.
   void TakeEvents(std::vector<RecordedEvent>& events);
@@ -59,6 +65,7 @@ class Tracks {
     bool is_on = false;
     std::unordered_map<std::uint64_t, Track> tracks;
     std::vector<RecordedEvent> events;
+    std::size_t sends = 0;  // among the events
   };
 
   [[nodiscard]] Stripe& StripeOf(std::uint64_t id) noexcept { return stripes_[id % kStripes]; }
@@ -75,6 +82,7 @@ class Tracks {
   std::array<Stripe, kStripes> stripes_;
   std::atomic<std::uint64_t> recording_{0};  // unique in the program; 0: none
   std::atomic<std::uint64_t> only_{0};
+  std::atomic<bool> records_sends_{false};
   std::atomic<std::uint32_t> numbers_{0};
   std::atomic<std::uint64_t> left_out_{0};
 };

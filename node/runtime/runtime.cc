@@ -156,6 +156,7 @@ Rooms Runtime::RoomsWith(core::Dispatcher& dispatcher) {
           .periodic_sends = periodic_sends_,
           .wait_graph = wait_graph_,
           .descriptions = descriptions_,
+          .send_recorder = recorder_,
           .latency = latency_.get(),
           .log = log_,
           .population = population_,

@@ -4,11 +4,8 @@
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <map>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -20,109 +17,10 @@
 #include <ergon/core/dispatcher.h>
 #include <ergon/node/trace_file.h>
 
-#include <node/observer/json.h>
+#include <node/recording/trace_reader.h>
 #include <node/subject.h>
 
 namespace ergon::node::trace_file_test {
-
-using observer_test::Tree;
-
-// A path of this test's own.
-class Path {
- public:
-  Path()
-      : path_((std::filesystem::temp_directory_path() /
-               ("ergon_trace_" + std::to_string(::getpid()) + ".json"))
-                  .string()) {}
-  Path(const Path&) = delete;
-  Path& operator=(const Path&) = delete;
-  ~Path() { std::filesystem::remove(path_); }
-  [[nodiscard]] const std::string& text() const { return path_; }
-  // Throws for what is no JSON.
-  [[nodiscard]] std::vector<Tree> Events() const {
-    std::ifstream file(path_);
-    Tree tree;
-    boost::property_tree::read_json(file, tree);
-    std::vector<Tree> events;
-    for (const auto& [unused, event] : tree) events.push_back(event);
-    return events;
-  }
-
- private:
-  const std::string path_;
-};
-
-struct Slice {
-  std::string name;
-  std::string category;
-  int group;
-  int track;
-  double begin;
-  double end;
-  std::string of;
-};
-std::vector<Slice> Slices(const std::vector<Tree>& events) {
-  std::vector<Slice> slices;
-  for (const Tree& event : events) {
-    if (event.get<std::string>("ph") != "X") continue;
-    const double begin = event.get<double>("ts");
-    slices.push_back({event.get<std::string>("name"), event.get<std::string>("cat"),
-                      event.get<int>("pid"), event.get<int>("tid"), begin,
-                      begin + event.get<double>("dur"), event.get<std::string>("args.of", "")});
-  }
-  return slices;
-}
-// The label of each track of a group.
-std::map<int, std::string> Labels(const std::vector<Tree>& events, int group) {
-  std::map<int, std::string> labels;
-  for (const Tree& event : events) {
-    if (event.get<std::string>("name") != "thread_name" || event.get<int>("pid") != group) continue;
-    CHECK(labels.emplace(event.get<int>("tid"), event.get<std::string>("args.name")).second);
-  }
-  return labels;
-}
-constexpr double kRounding = 0.001;  // microseconds
-bool IsWithin(const Slice& inner, const Slice& outer) {
-  return inner.begin >= outer.begin - kRounding && inner.end <= outer.end + kRounding;
-}
-// Of two slices of a track one is within the other, or they do not overlap.
-void CheckNesting(std::vector<Slice> slices) {
-  for (const Slice& slice : slices) CHECK(slice.end >= slice.begin);
-  std::sort(slices.begin(), slices.end(), [](const Slice& left, const Slice& right) {
-    return std::pair(left.begin, -left.end) < std::pair(right.begin, -right.end);
-  });
-  std::map<std::pair<int, int>, std::vector<Slice>> open;
-  int wrong = 0;
-  for (const Slice& slice : slices) {
-    auto& outer = open[{slice.group, slice.track}];
-    while (!outer.empty() && outer.back().end <= slice.begin + kRounding) outer.pop_back();
-    if (!outer.empty() && !IsWithin(slice, outer.back())) ++wrong;
-    outer.push_back(slice);
-  }
-  CHECK(wrong == 0);
-}
-
-// Counts turns.
-class Counting : public core::DispatcherHooks {
- public:
-  void BeforeTurn(core::Schedulable&, int) override { begun.fetch_add(1); }
-  void AfterTurn(core::Schedulable&, int, core::TurnEnd) override { ended.fetch_add(1); }
-  std::atomic<std::uint64_t> begun{0};
-  std::atomic<std::uint64_t> ended{0};
-
-  // Of the turns that have begun one has not ended. Those that have are recorded: the hooks of the user come after that.
-  [[nodiscard]] bool OnlyOneRuns() const {
-    const std::uint64_t before = begun;
-    return before == ended + 1;
-  }
-  // Each turn has ended, and is recorded.
-  [[nodiscard]] bool EventuallyQuiet() {
-    return kit::Eventually([this] {
-      const std::uint64_t done = ended;
-      return begun == done;
-    });
-  }
-};
 
 TEST_CASE("trace file: turns, what they handle, and a Call with its wait within") {
   const Path path;
