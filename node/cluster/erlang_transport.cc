@@ -81,9 +81,9 @@ ErlangTransport::ErlangTransport(const node::TransportFactory::Needs& needs, Set
       work_(asio::make_work_guard(context_)) {}
 
 Connection::Listener ErlangTransport::MakeListener() {
-  return {.up =
+  return {.begins = [this](Connection& connection) { TellPacks(connection); },
+          .up =
               [this](Connection& connection) {
-                TellPacks(connection);
                 groups_.Connected(connection.peer());
                 if (connection.IsForeign()) receiver_.RefuseQuestions(connection);
               },
@@ -288,9 +288,8 @@ gen::Result<void> ErlangTransport::CheckPacks() const {
 }
 
 void ErlangTransport::TellPacks(Connection& connection) {
-  const std::string payload = Packs();
-  const auto lock = connection.Lock();
   if (connection.MaySayPacks()) {
+    const std::string payload = Packs();
     connection.Send(ErgonSignal(needs_.addresses.NodePid(), payload), SentAs::kOwn);
   }
 }

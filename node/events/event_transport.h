@@ -3,8 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <string_view>
 
 #include <ergon/core/messages/envelope.h>
 #include <ergon/gen/atom.h>
@@ -29,9 +27,24 @@ void ForEach(const Subscription& has, const Does& does) {
   if (has.link != 0) does(OneSubscription{has.link, true});
 }
 
+// A value that is published, in the forms in which other nodes take it. Each form is made once for all subscribers, if one
+// of them takes it. The thread that publishes; Encode without the lock of the event, as it calls the user's function, all
+// else with it, so that the values come in its order: that must not call back.
+class ValueForNodes {
+ public:
+  virtual ~ValueForNodes() = default;
+  // Returns whether the value has the form that a node takes, or none that it takes; else Encode makes that form.
+  [[nodiscard]] virtual bool IsEncodedFor(gen::Atom node) = 0;
+  virtual void Encode() = 0;
+  // Sends the value, with its number (EventMark::seen), to a process that has subscribed. Returns kBusy as
+  // EventTransport::Subscribe, or if that node has not said yet in which form it takes the value. Returns kUnsupported or
+  // kIncorrect if the value cannot go there: it has no form that the node takes, or is larger than a frame may be.
+  virtual gen::Result<void> Send(gen::PID remote, gen::PID from, const gen::MessageEvent& value,
+                                 std::uint64_t number) = 0;
+};
+
 // Any thread. `local` is a process of this node, `remote` a process of another node, which has subscribed to an event
-// here. SendValue is called with the lock of the event, so that the values come in its order; it must not call back.
-// Encode is called without the lock, once for all subscribers: it calls the user's function.
+// here.
 class EventTransport {
  public:
   virtual ~EventTransport() = default;
@@ -46,13 +59,9 @@ class EventTransport {
                                       bool may_wait) = 0;
   // Ends a subscription, or does nothing if there is none.
   virtual void Unsubscribe(gen::PID local, const gen::Event& event, OneSubscription how) = 0;
-  // Returns a value as other nodes get it. Returns kUnsupported if the network does not know its type; kIncorrect if it
-  // is larger than a frame may be.
-  [[nodiscard]] virtual gen::Result<std::string> Encode(const core::Envelope& value) const = 0;
-  // Sends such a value, with its number (EventMark::seen). Returns kBusy as Subscribe.
-  virtual gen::Result<void> SendValue(gen::PID remote, gen::PID from,
-                                      const gen::MessageEvent& value, std::string_view encoded,
-                                      std::uint64_t number) = 0;
+  // `value` outlives what is returned.
+  [[nodiscard]] virtual std::unique_ptr<ValueForNodes> ForNodes(
+      const core::Envelope& value) const = 0;
   virtual void TellEnd(gen::PID remote, gen::PID producer, gen::Atom event, OneSubscription how,
                        const gen::Reason& reason) = 0;
 };

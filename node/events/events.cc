@@ -72,7 +72,7 @@ gen::Result<std::vector<gen::MessageEvent>> Events::Subscribe(gen::Atom name, ge
   }
   const bool first = entry->subscribers.empty();
   auto [found, is_new] = entry->subscribers.try_emplace(subscriber);
-  if (is_new && entry->IsElsewhere(subscriber)) ++entry->subscribers_elsewhere;
+  if (is_new && entry->IsElsewhere(subscriber)) ++entry->elsewhere[subscriber.node];
   Subscription& has = found->second;
   if ((how.monitor != 0 && has.monitor != 0) || (how.link != 0 && has.link != 0)) {
     return gen::Error(gen::ErrorCode::kTaken, "subscribed already: event " + name.ToString());
@@ -97,6 +97,12 @@ std::size_t Events::Entry::Missed(const EventMark& mark) const {
   return std::min<std::uint64_t>(buffer.size(), published - mark.seen);
 }
 
+std::size_t Events::Entry::SubscribersElsewhere() const {
+  std::size_t all = 0;
+  for (const auto& [node, count] : elsewhere) all += count;
+  return all;
+}
+
 std::uint64_t Events::IdOf(gen::Atom name) const {
   const std::shared_ptr<Entry> entry = Find(name);
   return entry == nullptr ? 0 : entry->id;
@@ -116,7 +122,7 @@ std::pair<std::vector<Events::Info>, std::size_t> Events::Infos(std::size_t most
     infos.push_back({.name = name,
                      .producer = entry->producer,
                      .subscribers = entry->subscribers.size(),
-                     .subscribers_elsewhere = entry->subscribers_elsewhere,
+                     .subscribers_elsewhere = entry->SubscribersElsewhere(),
                      .buffered = entry->buffer.size(),
                      .buffer = static_cast<std::size_t>(entry->options.buffer),
                      .published = entry->published});
@@ -152,12 +158,15 @@ Subscription Events::Remove(gen::Atom name, gen::PID subscriber, const Notify& n
 
 void Events::Erase(Entry& entry, std::map<gen::PID, Subscription>::iterator subscriber,
                    const Notify& notify) {
-  if (entry.IsElsewhere(subscriber->first)) --entry.subscribers_elsewhere;
+  if (entry.IsElsewhere(subscriber->first)) {
+    const auto node = entry.elsewhere.find(subscriber->first.node);
+    if (--node->second == 0) entry.elsewhere.erase(node);
+  }
   entry.subscribers.erase(subscriber);
   if (entry.subscribers.empty() && entry.options.notify) notify(entry.producer);
 }
 
-gen::Result<bool> Events::Publish(gen::Atom name, gen::Ref token, bool encoded,
+gen::Result<bool> Events::Publish(gen::Atom name, gen::Ref token, const IsReady& is_ready,
                                   const std::function<gen::MessageEvent()>& make,
                                   const Deliver& deliver) {
   const std::shared_ptr<Entry> entry = Find(name);
@@ -168,7 +177,9 @@ gen::Result<bool> Events::Publish(gen::Atom name, gen::Ref token, bool encoded,
   std::vector<gen::MessageEvent> former;  // goes, with a destructor of the user's, after the lock
   std::lock_guard lock(entry->mutex);
   if (entry->ended) return UnknownEvent(name);
-  if (!encoded && entry->subscribers_elsewhere != 0) return false;
+  bool are_ready = true;
+  for (const auto& [node, count] : entry->elsewhere) are_ready &= is_ready(node);
+  if (!are_ready) return false;
   ++entry->published;
   if (entry->options.buffer != 0) {
     if (entry->buffer.size() == static_cast<std::size_t>(entry->options.buffer)) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <ergon/gen/atom.h>
 #include <ergon/gen/event.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/ref.h>
@@ -39,6 +40,8 @@ class Events {
   // Called when the event gets its first subscriber, or loses its last one, if the producer asked for
   // it.
   using Notify = std::function<void(gen::PID producer)>;
+  // Returns whether a value can be sent to the subscribers on another node.
+  using IsReady = std::function<bool(gen::Atom node)>;
   // `number`: of the value, from 1 on; see EventMark::seen.
   using Deliver = std::function<void(gen::PID subscriber, std::uint64_t number)>;
   using Place = std::function<void(gen::MessageEvent value)>;
@@ -80,9 +83,9 @@ class Events {
   Subscription Remove(gen::Atom name, gen::PID subscriber, const Notify& notify);
 
   // Keeps the value that `make` returns if the event has a buffer, and calls `deliver` for every subscriber. Returns
-  // false, and does nothing, if some are processes of other nodes and the value is not `encoded` for them yet. Returns
-  // kProcessUnknown if there is no such event; kNotAllowed for another token.
-  gen::Result<bool> Publish(gen::Atom name, gen::Ref token, bool encoded,
+  // false, and does nothing else, if `is_ready` returns false for one of the other nodes with subscribers; all of them are
+  // asked about. Returns kProcessUnknown if there is no such event; kNotAllowed for another token.
+  gen::Result<bool> Publish(gen::Atom name, gen::Ref token, const IsReady& is_ready,
                             const std::function<gen::MessageEvent()>& make, const Deliver& deliver);
 
  private:
@@ -97,7 +100,8 @@ class Events {
     std::mutex mutex;  // of what follows
     bool ended = false;
     std::map<gen::PID, Subscription> subscribers;
-    std::size_t subscribers_elsewhere = 0;  // those of them that are processes of other nodes
+    std::map<gen::Atom, std::size_t>
+        elsewhere;  // how many of them are processes of each other node
     std::deque<gen::MessageEvent> buffer;
     std::uint64_t published = 0;
 
@@ -106,6 +110,7 @@ class Events {
     [[nodiscard]] bool IsElsewhere(gen::PID subscriber) const noexcept {
       return subscriber.node != producer.node;
     }
+    [[nodiscard]] std::size_t SubscribersElsewhere() const;
   };
 
   [[nodiscard]] std::shared_ptr<Entry> Find(gen::Atom name) const;

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <mutex>
-#include <optional>
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -293,24 +292,31 @@ gen::Result<std::size_t> Publishing::Publish(gen::PID from, gen::Atom name, gen:
     return gen::MessageEvent({name, needs_.addresses.node()}, now, shared);
   };
   std::size_t sent = 0;
-  std::vector<gen::PID> refused;  // their nodes know no such values
-  std::optional<gen::Result<std::string>> encoded;
+  std::vector<std::pair<gen::PID, gen::Error>> refused;  // the value cannot go to their nodes
+  std::unique_ptr<ValueForNodes> for_nodes;
+  const auto is_ready = [&](gen::Atom node) {
+    if (for_nodes == nullptr) for_nodes = transport_->ForNodes(*shared);
+    return for_nodes->IsEncodedFor(node);
+  };
   const auto deliver = [&](gen::PID subscriber, std::uint64_t number) {
     if (subscriber.node == needs_.addresses.node()) {
       if (SendHere(subscriber, from, make())) ++sent;
-    } else if (!*encoded) {
-      refused.push_back(subscriber);
-    } else if (SendElsewhere(subscriber, from, make(), **encoded, number)) {
+      return;
+    }
+    auto outcome = SendElsewhere(*for_nodes, subscriber, from, make(), number);
+    if (outcome) {
       ++sent;
+    } else if (outcome.error() == gen::ErrUnsupported || outcome.error() == gen::ErrIncorrect) {
+      refused.emplace_back(subscriber, std::move(outcome.error()));
     }
   };
-  auto published = events_.Publish(name, token, false, make, deliver);
-  if (published && !*published) {
-    encoded = transport_->Encode(*shared);
-    published = events_.Publish(name, token, true, make, deliver);
+  auto published = events_.Publish(name, token, is_ready, make, deliver);
+  while (published && !*published) {
+    for_nodes->Encode();
+    published = events_.Publish(name, token, is_ready, make, deliver);
   }
   if (!published) return std::move(published.error());
-  for (const gen::PID subscriber : refused) EndFromAfar(subscriber, from, name, encoded->error());
+  for (const auto& [subscriber, why] : refused) EndFromAfar(subscriber, from, name, why);
   return sent;
 }
 
@@ -329,15 +335,16 @@ bool Publishing::SendHere(gen::PID subscriber, gen::PID from, gen::MessageEvent 
   return sent.has_value();
 }
 
-bool Publishing::SendElsewhere(gen::PID subscriber, gen::PID from, gen::MessageEvent value,
-                               std::string_view encoded, std::uint64_t number) {
-  const auto sent = transport_->SendValue(subscriber, from, value, encoded, number);
+gen::Result<void> Publishing::SendElsewhere(ValueForNodes& for_nodes, gen::PID subscriber,
+                                            gen::PID from, gen::MessageEvent value,
+                                            std::uint64_t number) {
+  auto sent = for_nodes.Send(subscriber, from, value, number);
   if (sent) {
     needs_.totals.accepted.Add();
   } else if (sent.error() == gen::ErrBusy) {
     CountFull(MakeValue(from, std::move(value)), subscriber, sent.error());
   }
-  return sent.has_value();
+  return sent;
 }
 
 void Publishing::CountFull(core::EnvelopePtr value, gen::PID subscriber, const gen::Error& why) {

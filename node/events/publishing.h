@@ -89,10 +89,11 @@ class Publishing : private Drops::Listener {
   // Sends the producer a MessageEventStart or MessageEventStop.
   template <class Notice>
   void TellProducer(gen::Atom name, gen::PID producer);
-  // Each returns whether the value is in the mailbox, or on its way.
+  // Returns whether the value is in the mailbox.
   bool SendHere(gen::PID subscriber, gen::PID from, gen::MessageEvent value);
-  bool SendElsewhere(gen::PID subscriber, gen::PID from, gen::MessageEvent value,
-                     std::string_view encoded, std::uint64_t number);
+  // Returns the errors of ValueForNodes::Send. A value that is not on its way because of kBusy has been counted.
+  gen::Result<void> SendElsewhere(ValueForNodes& for_nodes, gen::PID subscriber, gen::PID from,
+                                  gen::MessageEvent value, std::uint64_t number);
   void CountFull(core::EnvelopePtr value, gen::PID subscriber, const gen::Error& why);
   // Ends the subscriptions of a process of another node.
   void EndFromAfar(gen::PID remote, gen::PID producer, gen::Atom name, const gen::Error& why);

@@ -81,15 +81,19 @@ void Connection::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& pee
       return;
     }
     flags_ = peer.flags;
-    if ((kOwnFlags & ~flags_ & kFlagsOfFrames) != 0) {
-      AppendAsOlder(std::exchange(out_, {}));
-    }
+    const std::string waited = std::exchange(out_, {});
     peer_creation_ = peer.creation;
     asio::error_code ignored;
     stream->socket().set_option(asio::ip::tcp::no_delay(true), ignored);
     stream_ = std::move(stream);
     state_ = State::kUp;
     is_by_peer_ = by_peer;
+    listener_.begins(*this);
+    if ((kOwnFlags & ~flags_ & kFlagsOfFrames) != 0) {
+      AppendAsOlder(waited);
+    } else {
+      out_ += waited;
+    }
   }
   attempts_ = {};
   listener_.up(*this);

@@ -30,8 +30,10 @@ struct ConnectionRest {
   bool is_foreign = false;
 };
 
-// The functions that the connection calls, on the thread of the network, without a lock.
+// The functions that the connection calls, on the thread of the network, without a lock unless they say otherwise.
 struct ConnectionListener {
+  // The connection is about to be up: what is sent now goes before all that has waited. With the lock.
+  std::function<void(Connection&)> begins = [](Connection&) {};
   std::function<void(Connection&)> up;  // before anything arrives
   std::function<void(Connection&, const Signal&)> arrived;
   // All that was read together has arrived.

@@ -8,6 +8,7 @@
 
 #include <ergon/core/messages/envelope.h>
 #include <ergon/gen/envelope_kind.h>
+#include <ergon/node/cluster/connection/message_forms.h>
 #include <ergon/node/cluster/signals/control_reader.h>
 #include <ergon/node/cluster/signals/frame_writer.h>
 #include <ergon/node/erlang/terms/reader.h>
@@ -26,28 +27,40 @@ gen::Error NoAnswer(const gen::Event& event, std::string_view what) {
 
 }  // namespace
 
-gen::Result<void> MissedValues::AppendAnswer(std::string& out, gen::Atom event,
-                                             const std::vector<gen::MessageEvent>& values,
-                                             const node::EventMark& mark) const {
+gen::Result<void> MissedValues::AppendAnswer(std::string& out, const Missed& missed,
+                                             Connection& connection) const {
   TermWriter writer(out);
-  writer.Tuple(mark.event == 0 ? 2 : 4);
+  writer.Tuple(missed.mark.event == 0 ? 2 : 4);
   writer.Atom("ok");
-  writer.List(values.size());
-  for (const gen::MessageEvent& value : values) {
+  writer.List(missed.values.size());
+  for (const gen::MessageEvent& value : missed.values) {
     writer.Tuple(2);
     writer.Integer(value.timestamp());
-    auto appended = values_.Append(out, value.Envelope());
+    auto appended = AppendValue(out, value.Envelope(), connection);
     if (!appended) return appended;
-    if (!CheckBytes(out.size())) return BufferTooLarge(event);
+    if (!CheckBytes(out.size())) return BufferTooLarge(missed.event);
   }
   // They count: not for what is not sent.
-  AppendTokens(out, values);
-  if (!CheckBytes(out.size())) return BufferTooLarge(event);
-  if (mark.event != 0) {
-    writer.Unsigned(mark.event);
-    writer.Unsigned(mark.seen);
+  AppendTokens(out, missed.values);
+  if (!CheckBytes(out.size())) return BufferTooLarge(missed.event);
+  if (missed.mark.event != 0) {
+    writer.Unsigned(missed.mark.event);
+    writer.Unsigned(missed.mark.seen);
   }
   return {};
+}
+
+gen::Result<void> MissedValues::AppendValue(std::string& out, const core::Envelope& value,
+                                            Connection& connection) const {
+  const Values::Writer* const how = values_.WriterOf(value);
+  if (how == nullptr) return values_.WhyNoWriter(value);
+  gen::Result<Form> form = Form::kTerm;
+  if (how->packed != nullptr) {
+    const auto lock = connection.Lock();
+    form = FormFor(*how, connection);
+  }
+  if (!form) return std::move(form.error());
+  return values_.Append(out, value, *how, *form);
 }
 
 void MissedValues::AppendTokens(std::string& out,
@@ -104,15 +117,15 @@ gen::Result<std::vector<gen::MessageEvent>> MissedValues::ReadList(const gen::Ev
   if (!reader.ReadList(size) && !reader.ReadEmptyList()) {
     return NoAnswer(event, "what is no list of values");
   }
-  struct Missed {
+  struct Unread {
     std::int64_t time = 0;
     std::string_view term;
   };
-  std::vector<Missed> read;
+  std::vector<Unread> read;
   for (; size != 0; --size) {
     std::size_t elements = 0;
     std::string_view time_term;
-    Missed one;
+    Unread one;
     if (!reader.ReadTuple(elements) || elements != 2 || !reader.ReadTerm(time_term) ||
         !TermReader(time_term).ReadInteger(one.time) || !reader.ReadTerm(one.term)) {
       return NoAnswer(event, "what is no value");

@@ -7,11 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include <ergon/core/messages/envelope.h>
 #include <ergon/gen/atom.h>
 #include <ergon/gen/error.h>
 #include <ergon/gen/event.h>
 #include <ergon/gen/result.h>
 #include <ergon/gen/trace.h>
+#include <ergon/node/cluster/connection/connection.h>
 #include <ergon/node/cluster/connection/settings.h>
 #include <ergon/node/cluster/values/trace_tokens.h>
 #include <ergon/node/cluster/values/values.h>
@@ -28,11 +30,16 @@ class MissedValues {
                TraceTokens& traces)
       : addresses_(addresses), settings_(settings), values_(values), traces_(traces) {}
 
-  // Appends the answer with the values of an event of this node. `mark`: an empty one if the subscriber wants no mark.
-  // Returns kIncorrect if the values are larger than a frame may be, and the errors of Values::Append.
-  gen::Result<void> AppendAnswer(std::string& out, gen::Atom event,
-                                 const std::vector<gen::MessageEvent>& values,
-                                 const node::EventMark& mark) const;
+  struct Missed {
+    gen::Atom event;
+    const std::vector<gen::MessageEvent>& values;
+    node::EventMark mark;  // empty: the subscriber wants none
+  };
+  // Appends the answer with the values of an event of this node, each in the form that the node of the connection takes.
+  // Returns kIncorrect if they are larger than a frame may be, the errors of PackedTypes::FormFor, and those of
+  // Values::Append. Without the lock of the connection.
+  gen::Result<void> AppendAnswer(std::string& out, const Missed& missed,
+                                 Connection& connection) const;
 
   struct Answer {
     std::vector<gen::MessageEvent> values;
@@ -41,7 +48,7 @@ class MissedValues {
   // Reads such an answer. The error is for the subscriber.
   [[nodiscard]] gen::Result<Answer> ReadAnswer(const gen::Event& event,
                                                std::string_view answer) const;
-  // Reads one value, a term. `trace`: 0 for none.
+  // Reads one value, a term or packed. `trace`: 0 for none.
   [[nodiscard]] gen::Result<gen::MessageEvent> ReadValue(const gen::Event& event, std::int64_t time,
                                                          std::string_view term,
                                                          gen::TraceId trace) const;
@@ -49,6 +56,8 @@ class MissedValues {
   [[nodiscard]] gen::Result<void> CheckBytes(std::size_t bytes) const;
 
  private:
+  gen::Result<void> AppendValue(std::string& out, const core::Envelope& value,
+                                Connection& connection) const;
   // Appends the trace tokens of the values, with an empty list for a value without one; or nothing if no value has one.
   // They are the tail of the list of values, at which nodes of earlier versions do not look.
   void AppendTokens(std::string& out, const std::vector<gen::MessageEvent>& values) const;

@@ -13,6 +13,7 @@
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/node/cluster/connection/answer_signals.h>
 #include <ergon/node/cluster/extension/ergon_signals.h>
+#include <ergon/node/cluster/extension/published_value.h>
 #include <ergon/node/cluster/signals/frame_writer.h>
 #include <ergon/node/cluster/signals/references.h>
 #include <ergon/node/cluster/values/reasons.h>
@@ -248,7 +249,8 @@ gen::Result<void> RemoteEvents::HandleSubscribe(Connection& connection, const Er
   }
   auto values = needs_.publishing.SubscribeFromAfar(from, *name, how, mark);
   auto outcome =
-      values ? missed_.AppendAnswer(answer, *name, *values, wants_mark ? mark : node::EventMark())
+      values ? missed_.AppendAnswer(answer, {*name, *values, wants_mark ? mark : node::EventMark()},
+                                    connection)
              : gen::Result<void>(std::move(values.error()));
   if (!outcome) HandleUnsubscribe(connection, message, from);
   return outcome;
@@ -262,7 +264,7 @@ void RemoteEvents::SendHeld(Connection& connection) {
     Signal signal = ErgonSignal(held.from, held.payload);
     signal.trace = held.trace;
     if (held.head.empty()) {
-      (void)connection.TrySend(signal, SentAs::kMessage);  // Encode has looked at its size
+      (void)connection.TrySend(signal, SentAs::kMessage);  // PublishedValue has looked at its size
     } else {
       SendEnd(connection, signal, held.head);
     }
@@ -278,45 +280,11 @@ void RemoteEvents::HandleUnsubscribe(Connection& connection, const ErgonMessage&
   needs_.publishing.EndSubscription({{*name, needs_.settings.node}, how.number, how.link}, from);
 }
 
-gen::Result<std::string> RemoteEvents::Encode(const core::Envelope& value) const {
-  std::string term;
-  auto written = needs_.values.Append(term, value);
-  if (!written) return gen::Error(gen::ErrorCode::kUnsupported, written.error().ToString());
-  if (auto fits = missed_.CheckBytes(term.size()); !fits) return std::move(fits.error());
-  return term;
-}
-
-gen::Result<void> RemoteEvents::SendValue(gen::PID remote, gen::PID from,
-                                          const gen::MessageEvent& value, std::string_view encoded,
-                                          std::uint64_t number) {
-  const gen::Atom event = value.event().name;
-  const auto connection = needs_.connections.FindLocked(remote.node);
-  if (!connection) return gen::ErrNoConnection;
-  const auto& subscribers = connection->peer_state().subscribers;
-  const auto found = subscribers.find({remote, event});
-  if (found == subscribers.end()) return gen::ErrNoConnection;  // of a former connection
-  auto accepts = connection->Accepts(remote);
-  if (!accepts) return accepts;
-  std::string payload;
-  PeerState& peer = connection->peer_state();
-  AppendValue(payload, remote, event, found->second, value.timestamp(),
-              peer.knows_marks ? number : 0);
-  payload += encoded;
-  const gen::TraceId trace = gen::TraceOf(value.Envelope());
-  if (PeerState::Answering* const answering = peer.AnsweringOf(remote, event)) {
-    if (connection->QueuedBytes() + answering->bytes >= needs_.settings.send_queue_bytes) {
-      return gen::ErrBusy;
-    }
-    answering->bytes += payload.size();
-    answering->held.push_back({from, std::move(payload), trace});
-    needs_.totals.sent_to_nodes.Add();
-    return {};
-  }
-  Signal signal = ErgonSignal(from, payload);
-  signal.trace = trace;
-  auto sent = connection->TrySend(signal, SentAs::kMessage);
-  if (sent) needs_.totals.sent_to_nodes.Add();
-  return sent;
+std::unique_ptr<node::ValueForNodes> RemoteEvents::ForNodes(const core::Envelope& value) const {
+  return std::make_unique<PublishedValue>(
+      PublishedValue::Needs{needs_.totals, needs_.settings, needs_.values, needs_.connections,
+                            missed_},
+      value);
 }
 
 void RemoteEvents::TellEnd(gen::PID remote, gen::PID producer, gen::Atom event, OneSubscription how,

@@ -31,7 +31,7 @@
 
 namespace ergon::dist {
 
-// Each value is sent to each subscriber separately. When a connection ends, its subscribers are told as if the event
+// Each value is sent to each subscriber separately (published_value.h). When a connection ends, its subscribers are told as if the event
 // had ended, and the node of the producer ends their subscriptions.
 class RemoteEvents final : public node::EventTransport {
  public:
@@ -54,9 +54,8 @@ class RemoteEvents final : public node::EventTransport {
                               const std::shared_ptr<node::EventProgress>& progress,
                               bool may_wait) override;
   void Unsubscribe(gen::PID local, const gen::Event& event, node::OneSubscription how) override;
-  [[nodiscard]] gen::Result<std::string> Encode(const core::Envelope& value) const override;
-  gen::Result<void> SendValue(gen::PID remote, gen::PID from, const gen::MessageEvent& value,
-                              std::string_view encoded, std::uint64_t number) override;
+  [[nodiscard]] std::unique_ptr<node::ValueForNodes> ForNodes(
+      const core::Envelope& value) const override;
   void TellEnd(gen::PID remote, gen::PID producer, gen::Atom event, node::OneSubscription how,
                const gen::Reason& reason) override;
 

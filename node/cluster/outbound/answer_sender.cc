@@ -7,7 +7,7 @@
 #include <ergon/gen/response.h>
 #include <ergon/gen/trace.h>
 #include <ergon/node/cluster/connection/answer_signals.h>
-#include <ergon/node/cluster/outbound/message_forms.h>
+#include <ergon/node/cluster/connection/message_forms.h>
 #include <ergon/node/cluster/signals/ergon_messages.h>
 #include <ergon/node/cluster/signals/scratch.h>
 #include <ergon/node/cluster/tools/system_answers.h>

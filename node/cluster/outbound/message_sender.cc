@@ -1,8 +1,8 @@
 #include <ergon/node/cluster/outbound/message_sender.h>
 
 #include <ergon/gen/envelope_kind.h>
+#include <ergon/node/cluster/connection/message_forms.h>
 #include <ergon/node/cluster/extension/ergon_signals.h>
-#include <ergon/node/cluster/outbound/message_forms.h>
 #include <ergon/node/cluster/outbound/message_frames.h>
 #include <ergon/node/cluster/signals/references.h>
 #include <ergon/node/cluster/signals/scratch.h>

@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 
 #include <ergon/gen/notices.h>
+#include <ergon/node/cluster/connection/message_forms.h>
 #include <ergon/node/cluster/extension/ergon_signals.h>
-#include <ergon/node/cluster/outbound/message_forms.h>
 #include <ergon/node/cluster/outbound/message_frames.h>
 #include <ergon/node/cluster/signals/monitor_signals.h>
 #include <ergon/node/cluster/signals/references.h>
