@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include <fmt/core.h>
@@ -14,6 +15,13 @@ namespace {
 template <class Value>
 void Take(const std::optional<Value>& change, Value& value) {
   if (change) value = *change;
+}
+
+void TakeMailboxSize(const PoolChange& change, PoolOptions& options) {
+  if (!change.worker_mailbox_size) return;
+  options.worker_mailbox_size = *change.worker_mailbox_size;
+  if (!options.worker_mailbox.IsChosen()) return;
+  options.worker_mailbox.SetBound(std::exchange(options.worker_mailbox_size, 0));
 }
 
 std::string TextOf(int value) { return fmt::format("{}", value); }
@@ -27,7 +35,7 @@ std::string TextOf(std::chrono::nanoseconds value) {
 PoolOptions Changed(const PoolOptions& options, const PoolChange& change) {
   PoolOptions changed = options;
   Take(change.pool_size, changed.pool_size);
-  Take(change.worker_mailbox_size, changed.worker_mailbox_size);
+  TakeMailboxSize(change, changed);
   Take(change.admission_limit, changed.admission_limit);
   Take(change.restart_backoff_min, changed.restart_backoff_min);
   Take(change.restart_backoff_max, changed.restart_backoff_max);
@@ -49,6 +57,12 @@ PoolOptions Changed(const PoolOptions& options, const PoolChange& change) {
 }
 
 std::string Misfit(const PoolOptions& options, const PoolChange& change) {
+  if (change.worker_mailbox_size && options.worker_mailbox.IsCustom()) {
+    return fmt::format(
+        "worker_mailbox_size: {}, but worker_mailbox is custom: a MailboxQueue of "
+        "the program's, which alone knows its bound",
+        *change.worker_mailbox_size);
+  }
   if (options.autoscale) return {};
   std::string misfit;
   for (const gen::PoolChangeField& field : gen::PoolChangeFields()) {

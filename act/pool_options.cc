@@ -48,7 +48,7 @@ std::string CheckStrategy(const PoolOptions& options) {
 
 gen::PoolChange PoolOptions::Changeable() const {
   gen::PoolChange all{.pool_size = pool_size,
-                      .worker_mailbox_size = worker_mailbox_size,
+                      .worker_mailbox_size = WorkerBound(),
                       .admission_limit = admission_limit,
                       .restart_backoff_min = restart_backoff_min,
                       .restart_backoff_max = restart_backoff_max,
@@ -73,8 +73,8 @@ std::string PoolOptions::Validate() const {
   if (!worker_factory) return "worker_factory: is empty, as in gen::Factory<Worker>() is needed";
   const std::string checks[] = {
       CheckAutoscale(*this),
+      CheckMailbox(*this),  // first: the bound of worker_mailbox is told as such
       Changeable().Validate(),
-      CheckMailbox(*this),
       CheckStrategy(*this),
       CheckAtLeast("restart_backoff_max", restart_backoff_max, restart_backoff_min),
       CheckAtLeast("worker_init_timeout", worker_init_timeout, nanoseconds(1)),

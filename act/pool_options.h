@@ -34,9 +34,9 @@ struct PoolOptions {
   // workers are full, a send to the pool returns ErrProcessMailboxFull.
   int worker_mailbox_size = 0;
   // The kind of each worker's mailbox, such as one ordered by priority; give this or worker_mailbox_size, not
-  // both. With a bound that drops (Overflow::kDropNewest, kDropOldest) a worker drops a message only when all
-  // workers are full; the worker whose turn it is drops. The ProcessOptions::fallback of the pool itself comes
-  // after that.
+  // both: PoolChange::worker_mailbox_size changes the bound of either. With a bound that drops
+  // (Overflow::kDropNewest, kDropOldest) a worker drops a message only when all workers are full; the worker whose
+  // turn it is drops. The ProcessOptions::fallback of the pool itself comes after that.
   gen::Mailbox worker_mailbox = {};
   // Which worker gets a message. ByKey and SharedQueue keep the messages in an order of their own and cannot be
   // combined with a worker_mailbox that is ordered by priority.

@@ -11,14 +11,29 @@
 namespace ergon::gen {
 namespace {
 
-// In the order of arrival; the oldest gives way to the newest.
-class LatestQueue final : public MailboxQueue {
+// Its bound may change while messages wait.
+class BoundedQueue : public MailboxQueue {
  public:
-  explicit LatestQueue(std::size_t bound) : bound_(bound) {}
+  void SetBound(std::size_t bound) noexcept { bound_ = bound; }
+
+ protected:
+  explicit BoundedQueue(std::size_t bound) noexcept : bound_(bound) {}
+
+  [[nodiscard]] bool IsFull() const noexcept { return bound_ != 0 && size() >= bound_; }
+
+ private:
+  std::size_t bound_;  // 0: any number
+};
+
+// In the order of arrival; the oldest gives way to the newest.
+class LatestQueue final : public BoundedQueue {
+ public:
+  explicit LatestQueue(std::size_t bound) : BoundedQueue(bound) {}
 
   bool Enqueue(OwnedMessage& message, OwnedMessage& dropped) override {
+    const bool full = IsFull();
     messages_.push_back(std::move(message));
-    if (messages_.size() > bound_) dropped = Dequeue();
+    if (full) dropped = Dequeue();
     return true;
   }
   OwnedMessage Dequeue() override {
@@ -31,19 +46,18 @@ class LatestQueue final : public MailboxQueue {
   std::size_t size() const noexcept override { return messages_.size(); }
 
  private:
-  const std::size_t bound_;
   std::deque<OwnedMessage> messages_;
 };
 
 // A search tree by (number, order of arrival): stable, and both ends are at hand.
-class PriorityQueue final : public MailboxQueue {
+class PriorityQueue final : public BoundedQueue {
  public:
   PriorityQueue(std::function<std::int64_t(const Message&)> rank, std::size_t bound,
                 Overflow overflow)
-      : rank_(std::move(rank)), bound_(bound), overflow_(overflow) {}
+      : BoundedQueue(bound), rank_(std::move(rank)), overflow_(overflow) {}
 
   bool Enqueue(OwnedMessage& message, OwnedMessage& dropped) override {
-    const bool full = bound_ != 0 && messages_.size() >= bound_;
+    const bool full = IsFull();
     if (full && overflow_ == Overflow::kReject) return false;
     const Key key{rank_(message.View()), ++newest_};
     if (full && overflow_ == Overflow::kDropNewest && key.rank >= messages_.rbegin()->first.rank) {
@@ -87,7 +101,6 @@ class PriorityQueue final : public MailboxQueue {
   }
 
   const std::function<std::int64_t(const Message&)> rank_;
-  const std::size_t bound_;
   const Overflow overflow_;
   std::map<Key, OwnedMessage> messages_;
   std::int64_t newest_ = 0;  // order of what arrives, upwards
@@ -109,17 +122,14 @@ Mailbox Mailbox::Bounded(int messages, Overflow overflow) {
   mailbox.bound_ = messages;
   mailbox.overflow_ = overflow;
   if (overflow == Overflow::kDropOldest) {
-    mailbox.factory_ = [bound = static_cast<std::size_t>(messages)] {
-      return std::make_unique<LatestQueue>(bound);
-    };
+    mailbox.factory_ = [](std::size_t bound) { return std::make_unique<LatestQueue>(bound); };
   }
   return mailbox;
 }
 
 Mailbox Mailbox::MakePriority(Rank rank, Mailbox bounds) {
   bounds.kind_ = "priority";
-  bounds.factory_ = [rank = std::move(rank), bound = static_cast<std::size_t>(bounds.bound_),
-                     overflow = bounds.overflow_] {
+  bounds.factory_ = [rank = std::move(rank), overflow = bounds.overflow_](std::size_t bound) {
     return std::make_unique<PriorityQueue>(rank, bound, overflow);
   };
   return bounds;
@@ -129,8 +139,23 @@ Mailbox Mailbox::Custom(std::function<std::unique_ptr<MailboxQueue>()> factory) 
   Mailbox mailbox;
   mailbox.is_chosen_ = true;
   mailbox.kind_ = "custom";
-  mailbox.factory_ = factory ? std::move(factory) : [] { return std::unique_ptr<MailboxQueue>(); };
+  mailbox.factory_ = [factory = std::move(factory)](std::size_t /*bound*/) {
+    return factory ? factory() : nullptr;
+  };
   return mailbox;
+}
+
+void Mailbox::SetBound(int messages) noexcept {
+  if (IsCustom()) return;
+  is_chosen_ = true;
+  is_bounded_ = messages != 0;
+  bound_ = messages;
+}
+
+bool Mailbox::SetBoundOf(MailboxQueue& queue, int messages) noexcept {
+  auto* const bounded = dynamic_cast<BoundedQueue*>(&queue);
+  if (bounded != nullptr) bounded->SetBound(static_cast<std::size_t>(messages));
+  return bounded != nullptr;
 }
 
 std::string Mailbox::ToString() const {

@@ -80,16 +80,26 @@ class Mailbox {
   // A kind of your own: `factory` makes the queue of each process that is spawned with this mailbox.
   static Mailbox Custom(std::function<std::unique_ptr<MailboxQueue>()> factory);
 
+  // Sets the bound, 1..4,000,000; 0: any number. The kind stays, and so does the overflow policy. Does nothing for a
+  // custom kind, whose queue alone knows its bound.
+  void SetBound(int messages) noexcept;
+  // For the runtime: the same of a queue that MakeQueue has made, while messages wait, which stay. Returns false for a
+  // queue of your own.
+  static bool SetBoundOf(MailboxQueue& queue, int messages) noexcept;
   [[nodiscard]] bool IsChosen() const noexcept { return is_chosen_; }
   // Returns the bound; 0: unbounded, or known to the custom queue only.
   [[nodiscard]] int bound() const noexcept { return bound_; }
   [[nodiscard]] Overflow overflow() const noexcept { return overflow_; }
   // Returns whether the mailbox has a queue of its own, instead of the runtime's lock-free one.
   [[nodiscard]] bool HasQueue() const noexcept { return factory_ != nullptr; }
+  // Returns whether it is a kind of your own.
+  [[nodiscard]] bool IsCustom() const noexcept { return std::string_view(kind_) == "custom"; }
   // Returns whether messages may be handled in an order other than that of arrival.
   [[nodiscard]] bool HasOwnOrder() const noexcept { return *kind_ != '\0'; }
   // Makes a queue. Throws what the user's factory throws; a null result is an error of that factory.
-  [[nodiscard]] std::unique_ptr<MailboxQueue> MakeQueue() const { return factory_(); }
+  [[nodiscard]] std::unique_ptr<MailboxQueue> MakeQueue() const {
+    return factory_(static_cast<std::size_t>(bound_));
+  }
   // As in "bounded 100, drop oldest".
   [[nodiscard]] std::string ToString() const;
   // Returns an empty text, or what is wrong, as in "mailbox: bound 0, must be 1..4000000".
@@ -120,7 +130,7 @@ class Mailbox {
   bool is_bounded_ = false;
   Overflow overflow_ = Overflow::kReject;
   const char* kind_ = "";
-  std::function<std::unique_ptr<MailboxQueue>()> factory_;
+  std::function<std::unique_ptr<MailboxQueue>(std::size_t bound)> factory_;
 };
 
 constexpr std::string_view ToString(Overflow overflow) {

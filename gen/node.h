@@ -93,9 +93,10 @@ class Node : public GroupMessenger {
   virtual Result<void> SetMailboxSize(int messages) = 0;
   // Sets how many messages of normal priority may wait for a process, 1..4,000,000; 0: any number. The bound is in
   // effect when this returns. A larger one lets senders go on that wait for room; a smaller one drops nothing that
-  // waits already. Returns kIncorrect if it is out of range; kUnsupported for a mailbox with a queue of its own
-  // (gen/mailbox.h), or a pool; kNotAllowed for a pool's worker, whose mailbox is the pool's
-  // (PoolOptions::worker_mailbox_size).
+  // waits already. The kind of the mailbox stays: what comes then meets the new bound by its rules, so that one that
+  // drops keeps as many as wait until some of them are handled. Returns kIncorrect if it is out of range; kUnsupported
+  // for a queue of your own (gen::MailboxQueue), or a pool; kNotAllowed for a pool's worker, whose mailbox is the
+  // pool's (PoolOptions::worker_mailbox_size).
   virtual Result<void> SetProcessMailboxSize(const Target& to, int messages) = 0;
   // Changes several options of the node at once, and the log levels of behaviours; any process takes it by a message,
   // too. Returns kIncorrect, and changes nothing, for a value out of range, or a behaviour without a name; the text

@@ -39,7 +39,8 @@ struct PoolChange {
 
   // As with act::Pool::AddWorkers and RemoveWorkers.
   std::optional<int> pool_size = std::nullopt;
-  // Of each worker, now and later. What waits already stays, though it may be more.
+  // Of each worker, now and later; the kind of their mailboxes (PoolOptions::worker_mailbox) stays. What waits already
+  // stays, though it may be more. Mailboxes of a custom kind return kIncorrect.
   std::optional<int> worker_mailbox_size = std::nullopt;
   // For messages that are sent from now on.
   std::optional<std::chrono::nanoseconds> admission_limit = std::nullopt;

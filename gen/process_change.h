@@ -32,7 +32,7 @@ struct ProcessChange {
   std::optional<LogLevel> log_level = std::nullopt;
   // True: the process uses the node's level again; not together with log_level. In Erlang #{log_level => node}.
   bool log_level_of_node = false;
-  // How many messages of normal priority may wait; 0: any number.
+  // How many messages of normal priority may wait; 0: any number. Of each kind of mailbox but custom ones.
   std::optional<int> mailbox_size = std::nullopt;
 
   friend bool operator==(const ProcessChange&, const ProcessChange&) = default;

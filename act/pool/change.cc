@@ -39,9 +39,9 @@ gen::Result<void> PoolRunner::Change(const PoolChange& change) {
   options_ = wanted;  // the other parts refer to them
   if (autoscaler_) autoscaler_->SetOptions(*wanted.autoscale);
   if (more != 0 || wanted.autoscale != before.autoscale) ResizedByOthers();
-  spawner_.SetMailboxSize(wanted.worker_mailbox_size);
+  spawner_.SetMailbox(wanted);
   replacement_.SetRestarts(wanted);
-  if (wanted.worker_mailbox_size != before.worker_mailbox_size) {
+  if (wanted.WorkerBound() != before.WorkerBound()) {
     for (const gen::PID worker : Workers()) {
       host_.SetWorkerMailboxSize(worker, static_cast<std::uint32_t>(wanted.WorkerBound()));
     }

@@ -23,6 +23,11 @@ PoolSpawner::PoolSpawner(gen::PoolHost& host, const PoolOptions& options)
       options_(WorkerProcess(options)),
       args_(options.worker_args) {}
 
+void PoolSpawner::SetMailbox(const PoolOptions& options) {
+  options_.mailbox_size = options.worker_mailbox_size;
+  options_.mailbox = options.worker_mailbox;
+}
+
 gen::Result<std::vector<gen::PID>> PoolSpawner::SpawnAll(int count) {
   std::vector<gen::PID> workers;
   for (int i = 1; i <= count; ++i) {

@@ -17,8 +17,8 @@ class PoolSpawner {
   gen::Result<std::vector<gen::PID>> SpawnAll(int count);
   // Starts one worker without waiting for its Init; see PoolHost::SpawnWorkerAsync.
   gen::Result<gen::PID> SpawnReplacement();
-  // Sets PoolOptions::worker_mailbox_size for workers that are started from now on.
-  void SetMailboxSize(int messages) { options_.mailbox_size = messages; }
+  // Takes the mailbox's size and kind from `options` for workers that are started from now on.
+  void SetMailbox(const PoolOptions& options);
 
  private:
   gen::PoolHost& host_;

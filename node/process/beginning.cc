@@ -175,7 +175,9 @@ InitRequest& ProcessRunner::GetInit() {
 void ProcessRunner::OpenMailbox(const gen::ProcessOptions& options,
                                 std::unique_ptr<gen::MailboxQueue> queue) {
   const gen::Mailbox& mailbox = options.mailbox;
-  if (mailbox.bound() != 0 || mailbox.HasQueue() || options.stash_size != 0) {
+  const bool is_special =
+      mailbox.bound() != 0 || mailbox.HasQueue() || mailbox.overflow() != gen::Overflow::kReject;
+  if (is_special || options.stash_size != 0) {
     ProcessCold& cold = Cold();
     std::lock_guard lock(cold.lock);
     cold.mailbox = mailbox;

@@ -10,6 +10,7 @@
 #include <ergon/node/diagnosis/for_people.h>
 #include <ergon/node/diagnosis/node_log.h>
 #include <ergon/node/process/process.h>
+#include <ergon/node/process_state/mailbox_size.h>
 #include <ergon/node/spawning/pool_settings.h>
 
 namespace ergon::node {
@@ -119,7 +120,7 @@ void Process::SetWorkerMailboxSize(gen::PID worker, std::uint32_t messages) {
     ProcessCold& cold = slot->Cold();
     std::lock_guard lock(cold.lock);  // the slot is nobody else's meanwhile
     if (!slot->IsStill(worker)) return;
-    slot->mailbox().SetCapacity(messages);
+    (void)node::SetMailboxSize(*slot, messages);
   }
   rooms_.back_pressure.ServeMore(*this);
 }

@@ -61,6 +61,12 @@ void QueueLane::Open(std::uint32_t generation, std::unique_ptr<gen::MailboxQueue
   handed_out_ = 0;
 }
 
+void QueueLane::SetBound(std::uint32_t bound) {
+  std::lock_guard lock(mutex_);
+  if (queue_ == nullptr) return;  // closed
+  if (gen::Mailbox::SetBoundOf(*queue_, static_cast<int>(bound))) bound_ = bound;
+}
+
 core::EnvelopePtr QueueLane::Pop(core::Mailbox& mailbox) {
   std::lock_guard lock(mutex_);
   core::EnvelopePtr envelope;

@@ -41,6 +41,9 @@ class QueueLane {
   // first `stop` counts.
   Outcome Stop(std::uint32_t generation, core::EnvelopePtr& stop, core::Mailbox& mailbox);
 
+  // Sets the bound, in messages, of a queue that is no user's; 0: none. What waits stays.
+  void SetBound(std::uint32_t bound);
+
   // -- the one with the right to run the process --
 
   // Hands out `notice` after as many messages as wait now.

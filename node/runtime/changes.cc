@@ -17,6 +17,7 @@
 #include <ergon/node/option_keys.h>
 #include <ergon/node/options/option_checks.h>
 #include <ergon/node/options_file.h>
+#include <ergon/node/process_state/mailbox_size.h>
 
 namespace ergon::node {
 namespace {
@@ -123,19 +124,11 @@ gen::Result<std::uint32_t> Changes::SetBound(ProcessSlot& process, gen::PID pid,
   ProcessCold& cold = process.Cold();
   std::lock_guard lock(cold.lock);
   if (!process.IsStill(pid)) return gen::ErrProcessTerminated;
-  if (cold.mailbox.HasQueue()) {
-    return gen::Error(gen::ErrorCode::kUnsupported,
-                      fmt::format("mailbox_size: its mailbox ({}) has a queue with a bound of its "
-                                  "own",
-                                  cold.mailbox.ToString()));
-  }
-  const std::uint32_t before = process.mailbox().capacity();
-  process.mailbox().SetCapacity(static_cast<std::uint32_t>(messages));
-  if (cold.mailbox.bound() != 0 || cold.overflow != gen::Overflow::kReject) {
-    cold.mailbox =
-        messages == 0 ? gen::Mailbox::Unbounded() : gen::Mailbox::Bounded(messages, cold.overflow);
-  }
-  return before;
+  const auto before = SetMailboxSize(process, static_cast<std::uint32_t>(messages));
+  if (before) return *before;
+  return gen::Error(gen::ErrorCode::kUnsupported,
+                    "mailbox_size: its mailbox is custom: a MailboxQueue of the program's, which "
+                    "alone knows its bound");
 }
 
 gen::Result<void> Changes::SetProcessMailboxSize(const gen::Target& to, int messages) {

@@ -55,6 +55,44 @@ TEST_CASE("pool change: mailboxes of workers, those that are there and those tha
         std::vector<std::string>{"worker_mailbox_size: 2, was 1", "worker_mailbox_size: 0, was 2"});
 }
 
+TEST_CASE("pool change: mailboxes of workers of another kind keep it; a custom one refuses") {
+  PoolFixture f(
+      {.pool_size = 2, .worker_mailbox = gen::Mailbox::Bounded(1, gen::Overflow::kDropNewest)});
+  f.Start();
+  const auto lost = [&f] { return f.Number("messages_lost_full"); };
+  f.Send(1, 3);
+  CHECK(lost() == 1);
+  CHECK(Change(f, {.worker_mailbox_size = 2}).empty());
+  f.Send(4, 5);
+  CHECK(lost() == 1);
+  CHECK(Change(f, {.worker_mailbox_size = 1}).empty());
+  f.Send(6, 6);
+  CHECK(lost() == 2);
+  const std::uint64_t replaced = f.Replace(101, gen::Reason::Error("fault"));
+  CHECK(f.host.At(replaced).capacity == 1);
+  CHECK(f.host.At(replaced).overflow == gen::Overflow::kDropNewest);
+  CHECK(Change(f, {.worker_mailbox_size = 0}).empty());
+  CHECK(f.Inspect().at("worker_mailbox_size") == "0");
+  f.Ready(replaced);
+  f.Send(7, 20);
+  CHECK(lost() == 2);
+  CHECK(Change(f, {.worker_mailbox_size = 3}).empty());
+  CHECK(f.host.At(replaced).capacity == 3);
+  f.WorkAll();
+  f.CheckConservation();
+  CHECK(Logged(f) ==
+        std::vector<std::string>{"worker_mailbox_size: 2, was 1", "worker_mailbox_size: 1, was 2",
+                                 "worker_mailbox_size: 0, was 1", "worker_mailbox_size: 3, was 0"});
+
+  PoolFixture custom({.pool_size = 2, .worker_mailbox = gen::Mailbox::Custom(nullptr)});
+  custom.Start();
+  CHECK(Change(custom, {.pool_size = 3, .worker_mailbox_size = 2}) ==
+        "worker_mailbox_size: 2, but worker_mailbox is custom: a MailboxQueue of the program's, "
+        "which alone knows its bound");
+  CHECK(custom.Number("pool_size") == 2);
+  CHECK(Change(custom, {.pool_size = 3}).empty());
+}
+
 TEST_CASE("pool change: an admission limit is measured from then on, and no longer") {
   PoolFixture f({.pool_size = 2});
   f.Start();

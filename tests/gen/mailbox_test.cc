@@ -108,6 +108,55 @@ TEST_CASE("mailbox: the oldest gives way") {
   CHECK(t.refused.empty());
 }
 
+TEST_CASE("mailbox: a bound that is changed: the kind stays, and a custom one has none") {
+  Mailbox plain;
+  plain.SetBound(3);
+  CHECK(plain.IsChosen());
+  CHECK(plain.ToString() == "bounded 3, reject");
+  Mailbox latest = Mailbox::Bounded(7, Overflow::kDropOldest);
+  latest.SetBound(0);
+  CHECK(latest.ToString() == "unbounded");
+  CHECK(latest.overflow() == Overflow::kDropOldest);
+  Tester all(latest);
+  for (int i = 1; i <= 9; ++i) all.Put(Job{0, i});
+  CHECK(all.lost.empty());
+  latest.SetBound(2);
+  CHECK(latest.ToString() == "bounded 2, drop oldest");
+  Tester two(latest);
+  for (int i = 1; i <= 3; ++i) two.Put(Job{0, i});
+  CHECK(two.lost == Ids{1});
+  Mailbox ranked = ByRank();
+  ranked.SetBound(5);
+  CHECK(ranked.ToString() == "priority, bounded 5, reject");
+  ranked.SetBound(-1);
+  CHECK(ranked.Validate() == "mailbox: bound -1, must be 1..4000000");
+  Mailbox custom = Mailbox::Custom(nullptr);
+  custom.SetBound(5);
+  CHECK(custom.ToString() == "custom");
+  CHECK(custom.bound() == 0);
+  CHECK(custom.IsCustom());
+  CHECK_FALSE(ranked.IsCustom());
+}
+
+TEST_CASE("mailbox: of a queue whose bound shrinks nothing is lost but what gives way") {
+  Tester latest(Mailbox::Bounded(3, Overflow::kDropOldest));
+  for (int i = 1; i <= 3; ++i) latest.Put(Job{0, i});
+  CHECK(Mailbox::SetBoundOf(*latest.queue, 1));
+  CHECK(latest.queue->size() == 3);
+  latest.Put(Job{0, 4});  // one for one
+  CHECK(latest.lost == Ids{1});
+  CHECK(Mailbox::SetBoundOf(*latest.queue, 4));
+  latest.Put(Job{0, 5});
+  CHECK(latest.lost == Ids{1});
+  CHECK(latest.Drain() == Ids{2, 3, 4, 5});
+  Tester ranked(ByRank(3, Overflow::kReject));
+  for (int i = 1; i <= 3; ++i) ranked.Put(Job{-i, i});
+  CHECK(Mailbox::SetBoundOf(*ranked.queue, 1));
+  ranked.Put(Job{-9, 9});
+  CHECK(ranked.refused == Ids{9});
+  CHECK(ranked.Drain() == Ids{3, 2, 1});
+}
+
 TEST_CASE("mailbox: lower numbers first, equal ones in the order of arrival") {
   Tester t(ByRank());
   t.Put(Job{2, 1});

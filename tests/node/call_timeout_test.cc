@@ -175,8 +175,10 @@ TEST_CASE("call time-out: through a pool, the worker that has it is named") {
   time.Pass(200ms);
   const gen::Error error = begun.get().error();
   CHECK(error == gen::ErrTimeout);
-  CHECK_TELLS(error,
-              pool.ToString() + " (ergon::node::(anonymous namespace)::GatedPool): its worker ");
+  CHECK_TELLS(
+      error,
+      pool.ToString() +
+          " (ergon::node::call_timeout_test::(anonymous namespace)::GatedPool): its worker ");
   CHECK_TELLS(error, "GatedWorker) has been handling it for ");
   CHECK_TELLS(waits.get().error(),
               ": none of its workers (1) has begun with it; messages that wait there: 1");

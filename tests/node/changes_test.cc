@@ -129,9 +129,6 @@ TEST_CASE("changes: mailboxes that cannot be changed, and values that are none")
           "mailbox_size: " + std::to_string(size) + " is outside 0..4000000");
     CHECK(t.node.SetMailboxSize(size).error() == gen::ErrIncorrect);
   }
-  const gen::PID queued =
-      t.Spawn({}, {.mailbox = gen::Mailbox::Bounded(5, gen::Overflow::kDropOldest)});
-  CHECK(t.node.SetProcessMailboxSize(queued, 6).error() == gen::ErrUnsupported);
   const gen::PID pool = t.node.Spawn(gen::Factory<PoolOfTwo>()).value();
   CHECK(t.node.SetProcessMailboxSize(pool, 6).error() == gen::ErrUnsupported);
   const auto worker =

@@ -100,6 +100,49 @@ TEST_CASE("pools in the options: a file changes those that run, and those that s
   CHECK(SizeOf(t, "two") == 3);
 }
 
+class OtherMailbox : public act::Pool {
+ public:
+  explicit OtherMailbox(gen::Mailbox mailbox) : mailbox_(std::move(mailbox)) {}
+
+ private:
+  gen::Result<act::PoolOptions> Init(const gen::Args&) override {
+    return act::PoolOptions{
+        .pool_size = 2, .worker_factory = gen::Factory<Worker>(), .worker_mailbox = mailbox_};
+  }
+  const gen::Mailbox mailbox_;
+};
+
+TEST_CASE("pools in the options: a file changes the bound of mailboxes of any kind but custom") {
+  const kit::OptionsFile file("[pools.latest]\nworker_mailbox_size = 2\n");
+  TestNode t({.options_file = file.path()});
+  const auto latest =
+      gen::Factory<OtherMailbox>(gen::Mailbox::Bounded(5, gen::Overflow::kDropOldest));
+  const gen::PID first = t.node.SpawnRegister("latest", latest).value();
+  const auto size = [&] { return act::Stats(t.node, "latest").value().worker_mailbox_size; };
+  CHECK(size() == 5);
+  CHECK(t.node.ReloadOptions());
+  CHECK(size() == 2);
+  CHECK(t.log.Count("worker_mailbox_size: 2, was 5") == 1);
+  CHECK(t.node.Kill(first));
+  CHECK(t.Ended(first));
+  CHECK(t.node.SpawnRegister("latest", latest));
+  CHECK(size() == 2);
+  CHECK(t.log.Count("worker_mailbox_size: 2, was 5, by the node's options") == 1);
+  // All or nothing.
+  CHECK(t.node.SpawnRegister(
+      "custom", gen::Factory<OtherMailbox>(gen::Mailbox::Custom([] {
+        return gen::Mailbox::Bounded(5, gen::Overflow::kDropOldest).MakeQueue();
+      }))));
+  file.Write("[pools.latest]\nworker_mailbox_size = 3\n[pools.custom]\nworker_mailbox_size = 3\n");
+  const auto wrong = t.node.ReloadOptions();
+  CHECK(wrong.error() == gen::ErrIncorrect);
+  CHECK(wrong.error().detail() ==
+        file.path() +
+            ": pools.custom: worker_mailbox_size: 3, but worker_mailbox is custom: a MailboxQueue "
+            "of the program's, which alone knows its bound");
+  CHECK(size() == 2);
+}
+
 TEST_CASE("pools in the options: how a pool sizes itself, as a file says it") {
   const auto text = [](const std::string& field) {
     return "[pools.two]\nautoscale_" + field + "\n";

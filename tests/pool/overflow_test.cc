@@ -76,6 +76,52 @@ TEST_CASE("All full, drop oldest: the worker whose turn it is drops what waits l
   CHECK(full.fixture.workers->jobs.ValuesOf(full.workers[1]) == std::vector<int>{-1, 3});
 }
 
+TEST_CASE("The bound of mailboxes that drop is changed: nothing is lost, those to come have it") {
+  constexpr gen::CallOptions kHigh{.priority = gen::MessagePriority::kHigh};
+  for (const auto overflow : {gen::Overflow::kDropNewest, gen::Overflow::kDropOldest}) {
+    CrowdedPool full(gen::Mailbox::Bounded(2, overflow));
+    auto& node = full.fixture.node;
+    const gen::PID pool = full.pool->pid();
+    CHECK(node.Call(pool, act::PoolChange{.worker_mailbox_size = 3}, kHigh));
+    for (int i = 4; i < 6; ++i) CHECK(node.Send(pool, Job{i}));
+    CHECK(full.pool->Stats()["messages_lost_full"] == 0);
+    CHECK(full.pool->Stats()["worker_mailbox_size"] == 3);
+    CHECK(node.Call(pool, act::PoolChange{.worker_mailbox_size = 1}, kHigh));
+    CHECK(full.pool->Stats()["messages_queued"] == 6);
+    CHECK(node.Send(pool, Job{6}));
+    CHECK(full.pool->Stats()["messages_lost_full"] == 1);
+    CHECK(full.pool->Stats()["messages_queued"] == 6);
+    CHECK(node.Call(pool, act::PoolChange{.pool_size = 3}, kHigh));
+    const gen::PID added = full.pool->Workers().back();
+    const std::string kind = "bounded 1, " + std::string(gen::ToString(overflow));
+    for (const gen::PID worker : {added, full.workers[0], full.workers[1]}) {
+      CHECK(node.ProcessInfo(worker)->mailbox == kind);
+    }
+    full.gate.Open();
+    REQUIRE(full.pool->EventuallyAtRest());
+    CHECK(full.pool->Stats().Conserved());
+    CHECK(full.pool->Stats()["messages_handled"] == 6);
+  }
+}
+
+TEST_CASE("The bound of mailboxes by priority is changed: who waits for room is served") {
+  CrowdedPool full(
+      gen::Mailbox::BoundedPriority<Job>(2, [](const Job& job) { return -job.value; }));
+  auto& node = full.fixture.node;
+  const gen::PID pool = full.pool->pid();
+  CHECK(node.Send(pool, Job{4}).error() == gen::ErrProcessMailboxFull);
+  std::thread sender([&] { CHECK(node.SendOrWait(pool, Job{4}, gen::kInfinite)); });
+  CHECK(node.Call(pool, act::PoolChange{.worker_mailbox_size = 3},
+                  {.priority = gen::MessagePriority::kHigh}));
+  sender.join();
+  CHECK(node.Send(pool, Job{5}));
+  CHECK(node.Send(pool, Job{6}).error() == gen::ErrProcessMailboxFull);
+  full.gate.Open();
+  REQUIRE(full.pool->EventuallyHandled(6));
+  CHECK(full.fixture.workers->jobs.ValuesOf(full.workers[0]) == std::vector<int>{-1, 4, 2, 0});
+  CHECK(full.fixture.workers->jobs.ValuesOf(full.workers[1]) == std::vector<int>{-1, 5, 3, 1});
+}
+
 TEST_CASE("As long as one has room nothing is dropped, whatever the policy") {
   for (const auto overflow : {gen::Overflow::kDropNewest, gen::Overflow::kDropOldest}) {
     kit::NodeFixture fixture;
