@@ -17,8 +17,8 @@ namespace ergon::gen {
 // the log shows each new value with the former one, as in "log_levels.words::Counter: debug, was not given": a line of
 // level info, whatever the node's level is, unless that is off.
 //
-// In code see Node::Change. Others send it as a request of high or max priority to any process of the node. The node
-// answers the request between two handlers of that process, whose behaviour does not see it:
+// In code see Node::Change. It can also be sent, as a request of high or max priority, to any process of the node. The
+// node answers the request between two handlers of that process, whose behaviour does not see it:
 //
 //   node.Call("words", gen::NodeChange{.log_levels = {{"words::Counter", gen::LogLevel::kDebug}}},
 //             {.priority = gen::MessagePriority::kHigh});

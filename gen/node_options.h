@@ -80,9 +80,9 @@ struct NodeOptions {
   //   ergon_call_seconds        from the sending of a process's call to its answer or error, by the behaviour of the
   //                             process that was called: a pool's own, whoever answers; "(other node)": of all calls to
   //                             other nodes. A call that could not be sent is not counted
-  //   ergon_queue_wait_seconds  from the sending of a message, value of an event or call until its handler begins, by the
-  //                             receiver's behaviour. Delayed messages count from when their time has come, and what
-  //                             another node has sent from when it has come here
+  //   ergon_queue_wait_seconds  from the sending of a message, value of an event or call until its handler begins, by
+  //                             the receiver's behaviour. Delayed messages count from when their time has come, and
+  //                             what another node has sent from when it has come here
   //   ergon_handling_seconds    how long handlers take for a message, by behaviour
   // ergon_queue_wait_seconds counts each message once, even if it is stashed; but it counts a call through a pool again
   // when the worker that has stashed it takes it back. The time that a message waited at a pool is part of its time at

@@ -128,7 +128,8 @@ class Process : public GroupMessenger {
   // Links this process with another. Links are symmetric: when one of the two ends, the other gets an exit signal with
   // its reason. Linking twice makes one link. Linking to a process that is gone sends the signal "noproc". A link by a
   // name or an alias ends with that name or alias, too: this process gets the signal "unregistered", the other process
-  // none. The signal has priority max, unless the other process lives on an Erlang node: see Monitor, and options.order.
+  // none. The signal has priority max, unless the other process lives on an Erlang node: see Monitor, and
+  // options.order.
   virtual Result<void> Link(const Target& to, const LinkOptions& options = {}) = 0;
   // Removes links. With a PID: all links with that process. With a name or an alias: the link by it, or if there is
   // none, all links with the process that it means.

@@ -18,18 +18,19 @@ namespace ergon::node {
 //              gives its thread to others, named after the type of what it has handled last; within it a slice for each
 //              time that it was suspended: for the answer to a Call (of which type, from whom, with which trace id) or
 //              for something else. A slice that is open when the recording ends is cut there.
-// On the track of a process stands also a moment, "sends" or "calls", for each message that it sends or passes on and each
-// request that it makes: the type, to whom, with which trace id. It is the moment before the delivery, which may fail.
-// Not among them are answers, values of events, and delayed and periodic messages.
+// The track of a process also has a moment, "sends" or "calls", for each attempt to send or to pass on a message and each
+// attempt to make a request: the type, to whom, with which trace id. It is the moment before the delivery, which may fail.
+// Not among them are answers, values of events, delayed and periodic messages, and what a pool gives to its workers.
 //
 // A turn that began before the recording is left out, and so is the wait that follows it. Times are in microseconds
-// since the beginning. A process that a blocking stretch (gen::Blocking) or its options have given a thread of its own
-// has nothing for what it does there, and no moments for what its Init sends if that runs within a turn of its parent.
+// since the beginning. A process has no slice for a blocking stretch (gen::Blocking), one that its options have given a
+// thread of its own has nothing, and there are no moments for what an Init sends that runs within a turn of its parent.
 //
 // A node without a recording pays nothing for it. A recording costs each turn two looks at the clock and at most two
-// locks, each message that is sent one of both (unless TraceFileOptions::sends is false), and at most 48 MiB of memory,
-// of which what is sent takes half, and the names of the processes; a thread of its own writes the file. The log
-// says when the recording has ended. If the program is killed, the closing "]" is missing; viewers accept that.
+// locks, each message that is sent a look at the clock and a lock (unless TraceFileOptions::sends is false), and at most
+// 48 MiB of memory, of which what is sent takes half, and the names of the processes; a thread of its own writes the
+// file. The log says when the recording has ended. If the program is killed, the closing "]" is missing; viewers accept
+// that.
 //
 // May be called from any thread, also inside handlers; it blocks while the file is made. Errors:
 //   kIncorrect       an option is out of range, or no regular file can be made; the text names the field and the value

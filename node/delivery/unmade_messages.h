@@ -75,8 +75,9 @@ struct MadeMessages {
   core::EnvelopeList list;
   std::uint32_t missing = 0;  // for which the maker has made none
 };
-// Makes the messages of such an envelope, for the same process and sent at the same time, in their order. Without memory for them the program ends:
-// they are accepted already, so nobody is left to be told of an exception, and they would be lost without a count.
+// Makes the messages of such an envelope, for the same process and sent at the same time, in their order. Without memory
+// for them the program ends: they are accepted already, so nobody is left to be told of an exception, and they would be
+// lost without a count.
 [[nodiscard]] MadeMessages MakeMessages(core::Envelope& unmade) noexcept;
 // The same, in the mailbox from which such an envelope has just been popped: they are next there. The one with the right to
 // run the process.

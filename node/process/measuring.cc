@@ -31,7 +31,7 @@ void Measuring::Begin(ProcessRunner& process) {
 void Measuring::NoteCallee(ProcessRunner& process, const ProcessSlot* callee) {
   Latency* const latency = process.rooms_.latency;
   if (latency == nullptr) return;
-  // Of a slot that has got another process meanwhile: then the call fails and is not counted.
+  // Of a slot that has got another process meanwhile: then the call fails, and may count for that one.
   const ProcessCold* const cold = callee == nullptr ? nullptr : callee->ColdIfAny();
   BehaviorTimes* const times =
       cold == nullptr ? nullptr : cold->times.load(std::memory_order_acquire);

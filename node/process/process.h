@@ -189,6 +189,8 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   gen::Result<gen::PID> SpawnChild(const SpawnRequest& request) {
     return InTurn("Spawn", [&] { return MakeChild(request); });
   }
+  // Puts stashed messages back into the queue of a mailbox that has one, oldest first. Throws what the queue throws.
+  void ReturnToQueue(std::vector<core::EnvelopePtr> stash);
   // The steps of SendEnvelope: a send that is not plain, or outside of a turn; a send with all marks; to a worker of a
   // pool; what remains when the receiver has not taken the envelope at once; and what follows then.
   void Mark(core::Envelope& envelope, gen::PID to);  // what is sent; the empty PID: to a group

@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include <ergon/core/foundations/thrown_text.h>
 #include <ergon/node/delivery/call_edges.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/envelope_marks.h>
@@ -35,6 +36,22 @@ core::EnvelopePtr ProcessRunner::DetachHeld(core::Envelope& envelope) {
   if (current_ == &envelope) current_ = nullptr;
   return core::EnvelopePtr(&envelope);
 }
+
+namespace {
+
+// Returns an envelope without a value: whose message it is, and what counts it.
+core::EnvelopePtr HeadOf(const core::Envelope& envelope) {
+  core::EnvelopePtr head = core::MakeSignal(envelope.kind, core::Lane::kMain);
+  head->from = envelope.from;
+  head->ref = envelope.ref;
+  head->deadline = envelope.deadline;
+  head->generation = envelope.generation;
+  head->flags = static_cast<std::uint8_t>(
+      envelope.flags & (core::Envelope::kFlagRouted | core::Envelope::kFlagStamped));
+  return head;
+}
+
+}  // namespace
 
 bool Process::Stash(core::Envelope& envelope) {
   MustBeInOwnTurn("Stash");
@@ -70,13 +87,7 @@ std::size_t Process::UnstashAll() {
   }
   for (auto& envelope : stash) envelope->lane = core::Lane::kMain;
   if (has_queue_) {
-    try {
-      GetQueueLane()->Return(stash, mailbox_);
-    } catch (...) {  // the user's queue
-      Hold(static_cast<std::int64_t>(stash.size()));
-      Cold().stash = std::move(stash);
-      throw;
-    }
+    ReturnToQueue(std::move(stash));
     return count;
   }
   CountOwnInMain(std::count_if(stash.begin(), stash.end(), [](const core::EnvelopePtr& envelope) {
@@ -88,6 +99,27 @@ std::size_t Process::UnstashAll() {
   for (auto& envelope : stash) (void)envelope.release();
   mailbox_.ReturnToMain(first, last, static_cast<std::uint32_t>(count));
   return count;
+}
+
+// The queue may be the user's, and throw: then it has destroyed the message that it was given, and the head alone can
+// tell whose it was.
+void Process::ReturnToQueue(std::vector<core::EnvelopePtr> stash) {
+  core::EnvelopePtr head;
+  try {
+    while (!stash.empty()) {
+      head = HeadOf(*stash.back());
+      core::EnvelopePtr last = std::move(stash.back());
+      stash.pop_back();
+      GetQueueLane()->Return(std::move(last), mailbox_);
+    }
+  } catch (...) {
+    Hold(static_cast<std::int64_t>(stash.size()) + 1);
+    Cold().stash = std::move(stash);
+    if (IsRouted(*head)) Cold().counts.routed_unstashed.Add();
+    Drop(std::move(head), gen::DropReason::kFailed,
+         gen::Error(gen::ErrorCode::kInternal, "Return of a mailbox threw: " + core::ThrownText()));
+    throw;
+  }
 }
 
 std::uint64_t Process::WorkMark() const {

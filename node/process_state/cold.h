@@ -155,8 +155,8 @@ struct ProcessCold {
   std::function<gen::Status()> next;  // see ProcessHost::SetNext
   // Of its behaviour; they stay as long as the node. Null: nothing is measured. Any thread.
   std::atomic<BehaviorTimes*> times{nullptr};
-  std::int64_t handling_since =
-      0;  // Clock ns at which its handler has got a message; 0: none runs, or not measured
+  // Clock ns at which its handler has got a message; 0: none runs, or it is not measured.
+  std::int64_t handling_since = 0;
   gen::Histogram* called = nullptr;  // for the call that it makes, if that is measured
   std::uint64_t trace = 0;           // of what it handles, if OutgoingMarks says so
   struct OpenRequest {               // the handler gave no answer yet

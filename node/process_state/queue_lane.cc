@@ -93,18 +93,9 @@ void QueueLane::PutBehind(core::EnvelopePtr notice, core::Mailbox& mailbox) {
   NoteSize(mailbox);
 }
 
-void QueueLane::Return(std::vector<core::EnvelopePtr>& envelopes, core::Mailbox& mailbox) {
+void QueueLane::Return(core::EnvelopePtr envelope, core::Mailbox& mailbox) {
   std::lock_guard lock(mutex_);
-  try {
-    while (!envelopes.empty()) {
-      gen::OwnedMessage last(std::move(envelopes.back()));
-      envelopes.pop_back();
-      queue_->Return(std::move(last));
-    }
-  } catch (...) {
-    NoteSize(mailbox);  // of those before
-    throw;
-  }
+  queue_->Return(gen::OwnedMessage(std::move(envelope)));
   NoteSize(mailbox);
 }
 

@@ -11,8 +11,6 @@ using Kind = RecordedEvent::Kind;
 constexpr int kThreads = 1;  // groups: what the format calls processes
 constexpr int kProcesses = 2;
 
-bool IsMoment(Kind kind) { return kind == Kind::kSends || kind == Kind::kCalls; }
-
 std::string NameOf(const RecordedEvent& event) {
   switch (event.kind) {
     case Kind::kTurn:
@@ -32,10 +30,10 @@ std::string NameOf(const RecordedEvent& event) {
   }
 }
 
-const char* CategoryOf(Kind kind) {
-  if (kind == Kind::kTurn) return "turn";
-  if (IsMoment(kind)) return "sends";
-  return kind == Kind::kHandles ? "handles" : "waits";
+const char* CategoryOf(const RecordedEvent& event) {
+  if (event.kind == Kind::kTurn) return "turn";
+  if (event.IsMoment()) return "sends";
+  return event.kind == Kind::kHandles ? "handles" : "waits";
 }
 
 std::string NameJson(std::string_view what, int group, std::int64_t track, std::string_view name) {
@@ -57,7 +55,7 @@ void PutArguments(JsonWriter& json, const RecordedEvent& event) {
     json.Put("of", event.to ? std::string_view(event.to.ToString())
                             : std::string_view("a process of another node"));
   }
-  if (IsMoment(event.kind)) {
+  if (event.IsMoment()) {
     json.Put("to", event.to ? std::string_view(event.to.ToString()) : std::string_view("a group"));
   }
   if (event.trace != 0) json.Put("trace", std::string_view(gen::TraceText(event.trace)));
@@ -77,13 +75,13 @@ std::string TraceEventJson(const RecordedEvent& event, std::int64_t origin) {
   const bool of_thread = event.kind == Kind::kTurn;
   JsonWriter json;
   json.Put("name", std::string_view(NameOf(event)));
-  json.Put("cat", std::string_view(CategoryOf(event.kind)));
-  json.Put("ph", std::string_view(IsMoment(event.kind) ? "i" : "X"));
-  if (IsMoment(event.kind)) json.Put("s", std::string_view("t"));  // it belongs to its track
+  json.Put("cat", std::string_view(CategoryOf(event)));
+  json.Put("ph", std::string_view(event.IsMoment() ? "i" : "X"));
+  if (event.IsMoment()) json.Put("s", std::string_view("t"));  // it belongs to its track
   json.Put("pid", of_thread ? kThreads : kProcesses);
   json.Put("tid", of_thread ? std::int64_t{event.thread} : std::int64_t{event.process});
   json.Put("ts", static_cast<double>(event.begin - origin) / kMicrosecond);
-  if (!IsMoment(event.kind)) {
+  if (!event.IsMoment()) {
     json.Put("dur", static_cast<double>(event.end - event.begin) / kMicrosecond);
   }
   PutArguments(json, event);

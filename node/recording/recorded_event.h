@@ -24,6 +24,11 @@ struct RecordedEvent {
     kCalls,
   };
 
+  // Returns whether it has no length.
+  [[nodiscard]] bool IsMoment() const noexcept {
+    return kind == Kind::kSends || kind == Kind::kCalls;
+  }
+
   Kind kind;
   std::int64_t begin = 0;  // SteadyNow
   std::int64_t end = 0;

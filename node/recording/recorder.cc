@@ -44,6 +44,7 @@ class Recorder::Recording final : public TraceFile {
             const TraceFileOptions& options)
       : dispatcher(of),
         file(path, options.max_bytes),
+        bytes_for_sends(options.max_bytes / 2),
         name(path),
         duration(options.duration),
         fork_guard_(fork_guard) {}
@@ -77,7 +78,11 @@ class Recorder::Recording final : public TraceFile {
   }
 
   core::ThreadedDispatcher& dispatcher;
-  EventFile file;  // the writer's, after Begin
+  // The writer's, after Begin.
+  EventFile file;
+  std::uint64_t sends_left_out = 0;
+
+  const std::uint64_t bytes_for_sends;
   const std::string name;
   const std::chrono::nanoseconds duration;
   const std::int64_t origin = core::SteadyNow();
@@ -167,14 +172,19 @@ void Recorder::Run(Recording& recording) {
   recording.dispatcher.SetHooks(nullptr);
   tracks_.End(events);
   has_room = Write(recording, events, left_out) && has_room;
-  Finish(recording, left_out + tracks_.left_out(), !has_room);
+  Finish(recording, left_out + recording.sends_left_out + tracks_.left_out(), !has_room);
 }
 
 bool Recorder::Write(Recording& recording, std::vector<RecordedEvent>& events,
                      std::uint64_t& left_out) {
-  std::uint64_t written = 0;
-  if (left_out == 0) {  // what comes after the first gap would look like idle processes
+  std::uint64_t written = 0;  // or left out already
+  if (left_out == 0) {        // what comes after the first gap would look like idle processes
     for (const RecordedEvent& event : events) {
+      if (event.IsMoment() && recording.file.bytes() > recording.bytes_for_sends) {
+        ++recording.sends_left_out;
+        ++written;
+        continue;
+      }
       if (!recording.file.Append(TraceEventJson(event, recording.origin))) break;
       ++written;
     }

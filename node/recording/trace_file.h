@@ -15,6 +15,7 @@ struct TraceFileOptions {
   // The only process that is recorded; empty: all. Then the other processes cost only a look at their PID in each turn.
   gen::PID process = {};
   // Whether what processes send is recorded, too. It costs each message that they send a look at the clock and a lock.
+  // Only the first half of max_bytes has room for that; the rest is for turns and waits.
   bool sends = true;
   // The most bytes of the file, 4 KiB..1 TiB: the recording ends before it would become larger.
   std::uint64_t max_bytes = 64 * 1024 * 1024;

@@ -165,10 +165,14 @@ bool Tracks::NoteSend(const ProcessSlot& process, gen::PID to, const core::Envel
     left_out_.fetch_add(1, std::memory_order_relaxed);
     return true;
   }
-  ++stripe.sends;
   event.begin = event.end = core::SteadyNow();
   event.process = found->second.number;
-  Put(stripe, std::move(event));
+  try {
+    Put(stripe, std::move(event));
+    ++stripe.sends;
+  } catch (const std::bad_alloc&) {  // no reason not to send
+    left_out_.fetch_add(1, std::memory_order_relaxed);
+  }
   return true;
 }
 

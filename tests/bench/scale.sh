@@ -18,7 +18,7 @@ rows=(
   "pool|pool producers=@ pool_workers=@ n=#|sinks: each message takes a ticket, one line for all senders"
   "pool_work|pool_work producers=@ pool_workers=@ n=50000|near 1: a ticket each 5 µs, until some 50 workers want it"
   "fan_in|fan_in n=100000|sinks: one process receives, whose line eight senders write"
-  "skynet|skynet n=300000|sinks: each process writes three lines that are one for all, six times"
+  "skynet|skynet n=100000|sinks: each process writes three lines that are one for all, six times"
 )
 if [[ $1 == --rows ]]; then
   printf '%s\n' "${rows[@]%%|*}"
@@ -42,7 +42,7 @@ counts+=("$most")
 # run WORKERS WORKLOAD...: the nanoseconds of one operation.
 run() {
   local line
-  line=$(timeout 600 "$bench" "${@:2}" workers="$1") || die "'${*:2} workers=$1' has failed"
+  line=$(timeout --foreground 600 "$bench" "${@:2}" workers="$1") || die "'${*:2} workers=$1' has failed"
   sed -n 's/.*"ns_per_op": *\([0-9.e+]*\).*/\1/p' <<<"$line" | grep . || die "'${*:2} workers=$1' told no result"
 }
 

@@ -43,7 +43,7 @@ run() {
     "$here/readers.py" "$port" "$readers" <"$work/alive" 2>"$work/readers" 9>&- &
     reading=$!
   fi
-  timeout 300 "$bench" "$@" "${words[@]}" >"$work/line" 2>"$work/log" 9>&- || {
+  timeout --foreground 300 "$bench" "$@" "${words[@]}" >"$work/line" 2>"$work/log" 9>&- || {
     cat "$work/log" >&2
     die "'$*' has failed"
   }

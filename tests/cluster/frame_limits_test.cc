@@ -1,4 +1,5 @@
 // What is larger than a frame may be: who is told of it, and that the connection stays.
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <variant>
@@ -125,7 +126,7 @@ TEST_CASE("frame limits: a value that is published ends the subscription, rather
   CHECK(Nodes(cluster.a) == std::vector{cluster.b.Name()});
 }
 
-TEST_CASE("frame limits: in the least frame that may be given fits what is of no user") {
+TEST_CASE("frame limits: monitors and links by the longest names fit into the least frame") {
   const std::uint16_t port = FreePort();
   ErlangOptions options = ClusterOptions();
   options.listen_port = port;

@@ -1,10 +1,13 @@
 // NodeOptions::measure_latency, beside other nodes.
 #include <atomic>
+#include <cstdint>
 #include <string>
+#include <utility>
 
 #include <ergon/gen/process_behavior.h>
 #include <ergon/node/metrics/latency.h>
 #include <ergon/node/observer/numbers/latency_text.h>
+#include <ergon/node/observer/numbers/metrics_writer.h>
 #include <ergon/node/runtime/runtime.h>
 
 #include <cluster/cluster.h>
@@ -50,7 +53,8 @@ TEST_CASE("latency: calls to other nodes are told as such") {
   REQUIRE(t.b.SpawnRegister("adder", gen::Factory<Adder>()));
   InProcess(t.a, [&](gen::Process& self) {
     const gen::ProcessID adder{gen::Atom("adder"), t.b.Name()};
-    for (int i = 0; i < 2; ++i) CHECK(self.Call(adder, Sum{{1, 2, 3}}).value() == 3);
+    for (int i = 0; i < 2; ++i)
+      CHECK(self.Call(adder, Sum{{1, 2, 3}}, {.timeout = kit::kDeadline}).value() == 3);
   });
   CHECK(LatencyOf(t.a).calls_elsewhere().View().count == 2);
   CHECK(LatencyOf(t.a).Of(gen::BehaviorNameOf(Adder())).calls.View().count == 0);
@@ -61,7 +65,8 @@ TEST_CASE("latency: calls to other nodes are told as such") {
         std::string::npos);
 }
 
-TEST_CASE("latency: what another node has sent waits from when it has come") {
+TEST_CASE(
+    "latency: what another node has sent is counted, once each, where it has room for a time") {
   class Counts : public act::Actor {
    public:
     explicit Counts(std::atomic<int>* handled) : handled_(handled) {}
@@ -84,8 +89,8 @@ TEST_CASE("latency: what another node has sent waits from when it has come") {
     const gen::ProcessID counts{gen::Atom("counts"), t.b.Name()};
     CHECK(self.Send(counts, Line{1, "a term"}));
     for (int i = 0; i < 10; ++i) CHECK(self.Send(counts, std::string("together")));
-    CHECK(self.SendTraced(counts, Line{2, "traced"}, 7));  // has no room for a time
-    CHECK(self.Call(counts, Sum{{1}}));                    // nor has this
+    CHECK(self.SendTraced(counts, Line{2, "traced"}, 7));             // has no room for a time
+    CHECK(self.Call(counts, Sum{{1}}, {.timeout = kit::kDeadline}));  // nor has this
   });
   REQUIRE(kit::Eventually([&] { return handled == 13; }));
   const auto behavior = gen::BehaviorNameOf(Counts(nullptr));

@@ -71,7 +71,7 @@ TEST_CASE("tags: a type that has one is called so in answers, figures and the lo
 TEST_CASE("tags: an answer whose type is not registered is called so, too") {
   Cluster cluster("ungiven");
   cluster.b.SpawnRegister("giver", gen::Factory<Giver>()).value();
-  const auto refused = cluster.a.Call(cluster.OnB("giver"), Sum{});
+  const auto refused = cluster.a.Call(cluster.OnB("giver"), Sum{}, {.timeout = kit::kDeadline});
   CHECK(refused.error() == gen::ErrUnsupported);
   const std::string why(refused.error().detail());
   CHECK(why.starts_with("ungiven is not registered, so other nodes do not know it: "));

@@ -250,7 +250,7 @@ TEST_CASE(
   const int terms = seen.terms;
   for (int i = 0; i < 100; ++i) CHECK(pair.a.Send(counter, AnOrder()));
   CHECK(pair.a.SendImportant(counter, AnOrder()));
-  const auto answer = pair.a.Call<Order>(counter, AnOrder());
+  const auto answer = pair.a.Call<Order>(counter, AnOrder(), {.timeout = kit::kDeadline});
   REQUIRE(answer);
   CHECK(answer->was_packed);
   CHECK(answer->items == AnOrder().items);
@@ -266,10 +266,10 @@ TEST_CASE("packed: with a node that does not pack the type, it goes as a term in
   const gen::PID there = pair.b.Spawn(gen::Factory<OrderCounter>(&seen_b)).value();
   const gen::PID here = pair.a.Spawn(gen::Factory<OrderCounter>(&seen_a)).value();
   for (int i = 0; i < 10; ++i) {
-    const auto answer = pair.a.Call<Order>(there, AnOrder());
+    const auto answer = pair.a.Call<Order>(there, AnOrder(), {.timeout = kit::kDeadline});
     REQUIRE(answer);
     CHECK_FALSE(answer->was_packed);
-    CHECK(pair.b.Call<Order>(here, AnOrder()));
+    CHECK(pair.b.Call<Order>(here, AnOrder(), {.timeout = kit::kDeadline}));
   }
   CHECK(seen_a.terms == 10);
   CHECK(seen_b.terms == 10);
@@ -291,7 +291,7 @@ TEST_CASE("packed: another version is an error that names the type and both vers
   }));
   CHECK(sent.error() == gen::ErrIncorrect);
   CHECK(sent.error().detail() == why);
-  const auto called = pair.a.Call<Order>(counter, AnOrder());
+  const auto called = pair.a.Call<Order>(counter, AnOrder(), {.timeout = kit::kDeadline});
   CHECK(called.error() == gen::ErrIncorrect);
   CHECK(called.error().detail() == why);
   CHECK(pair.a.SendImportant(counter, AnOrder()).error().detail() == why);
@@ -313,7 +313,7 @@ TEST_CASE("packed: of the same version with other fields, it goes as a term, or 
           "ergon::dist::packed::Plan: version 0 of it here and on packed_fieldsb@127.0.0.1, but "
           "with other fields");
   });
-  CHECK(pair.a.Call<Order>(counter, AnOrder()));
+  CHECK(pair.a.Call<Order>(counter, AnOrder(), {.timeout = kit::kDeadline}));
   CHECK(seen.terms == 1);
   CHECK(seen.packed == 0);
 }
@@ -324,7 +324,7 @@ TEST_CASE("packed: a type that has no other form waits until the peer has said t
   const gen::PID counter = pair.b.Spawn(gen::Factory<OrderCounter>(&seen)).value();
   InProcess(pair.a, [&](gen::Process& self) {
     for (int i = 0; i < 10; ++i) REQUIRE(self.Send(counter, APlan()));
-    const auto answer = self.Call<Plan>(counter, APlan());
+    const auto answer = self.Call<Plan>(counter, APlan(), {.timeout = kit::kDeadline});
     REQUIRE(answer);
     CHECK(dynamic_cast<const Disc*>(answer->figure.get()) != nullptr);
   });
@@ -358,16 +358,16 @@ TEST_CASE(
     const auto written = self.Send(counter, Torn{Torn::kWritten});
     CHECK(written.error() == gen::ErrIncorrect);
     CHECK(written.error().detail() == "packed_torn: torn when written");
-    CHECK(self.Call(counter, Torn{Torn::kWritten}).error().detail() ==
+    CHECK(self.Call(counter, Torn{Torn::kWritten}, {.timeout = kit::kDeadline}).error().detail() ==
           "packed_torn: torn when written");
-    const auto answer = self.Call(counter, Torn{});  // which is torn
+    const auto answer = self.Call(counter, Torn{}, {.timeout = kit::kDeadline});  // which is torn
     CHECK(answer.error() == gen::ErrIncorrect);
     CHECK(answer.error().detail() == "packed_torn: torn when written");
-    const auto read = self.Call(counter, Torn{Torn::kRead});
+    const auto read = self.Call(counter, Torn{Torn::kRead}, {.timeout = kit::kDeadline});
     CHECK(read.error() == gen::ErrIncorrect);
     CHECK(read.error().detail() == "packed_torn: torn when read");
     CHECK(self.Send(counter, Torn{Torn::kRead}));
-    CHECK(self.Call<Plan>(counter, APlan()));
+    CHECK(self.Call<Plan>(counter, APlan(), {.timeout = kit::kDeadline}));
   });
   CHECK(kit::Eventually([&] { return pair.b.MessageBalance().dropped_unreadable == 1; }));
   CHECK(seen.plans == 1);
@@ -384,7 +384,7 @@ TEST_CASE(
     }
   };
   const gen::PID answers = pair.a.Spawn(gen::Factory<Answers>()).value();
-  const auto refused = pair.b.Call<int>(answers, 1);
+  const auto refused = pair.b.Call<int>(answers, 1, {.timeout = kit::kDeadline});
   CHECK(refused.error() == gen::ErrUnsupported);
   CHECK(refused.error().detail() ==
         "packed_torn is packed only (dist::Cereal), and packed_answerb@127.0.0.1 does not know it "

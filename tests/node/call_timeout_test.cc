@@ -12,7 +12,7 @@
 #include <kit/manual_time.h>
 #include <node/subject.h>
 
-namespace ergon::node {
+namespace ergon::node::call_timeout_test {
 namespace {
 
 struct Sum {};
@@ -208,4 +208,4 @@ TEST_CASE("call time-out: the time of a handler that has waited is not the next 
 }
 
 }  // namespace
-}  // namespace ergon::node
+}  // namespace ergon::node::call_timeout_test

@@ -25,7 +25,7 @@
 
 #include <node/subject.h>
 
-namespace ergon::node {
+namespace ergon::node::port_test {
 namespace {
 
 std::ptrdiff_t Descriptors() {
@@ -699,4 +699,4 @@ TEST_CASE("port: where the system does not tell of an end, it is looked for") {
 }
 
 }  // namespace
-}  // namespace ergon::node
+}  // namespace ergon::node::port_test

@@ -210,6 +210,10 @@ TEST_CASE("user code: a mailbox of one's own that takes nothing back is thrown b
              }
              return gen::Continue();
            },
+       .call = [](Subject& self, gen::PID, gen::Ref, gen::Message& request) -> gen::CallResult {
+         CHECK(self.Stash(request));
+         return gen::NoReply();
+       },
        .terminate = [&](Subject&, const gen::Reason& reason) { reasons.Add(reason.ToString()); }},
       options);
   const auto stash_three = [&] {
@@ -228,13 +232,21 @@ TEST_CASE("user code: a mailbox of one's own that takes nothing back is thrown b
   CHECK(t.Run(pid, [](Subject& self) { CHECK(self.UnstashAll() == 2); }));
   CHECK(t.Run(pid, [](Subject&) {}));
   CHECK(handled.All() == std::vector<int>{0, 1});
+  // A request's caller is told.
+  auto answer = t.node.CallAsync<int>(pid, 5, kPatient);
+  CHECK(kit::Eventually([&] { return t.node.ProcessInfo(pid)->messages_held == 1; }));
+  *broken = Broken::kReturn;
+  CHECK(t.Run(pid, [](Subject& self) { CHECK_THROWS_AS(self.UnstashAll(), std::runtime_error); }));
+  const auto told = answer.get();
+  CHECK(told.error().code() == gen::ErrorCode::kInternal);
+  CHECK(told.error().detail().find("not taken back") != std::string::npos);
   stash_three();
   t.Begin(pid, [](Subject& self) { (void)self.UnstashAll(); });
   CHECK(t.Ended(pid));
   REQUIRE(reasons.size() == 1);
   CHECK(reasons.All()[0].starts_with("panic: not taken back"));
   CHECK(t.node.Info().dropped_terminated == 2);
-  t.expected_losses = 2;  // one each time
+  CHECK(t.node.Info().dropped_failed == 3);  // one each time
 }
 
 }  // namespace

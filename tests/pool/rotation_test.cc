@@ -1,4 +1,4 @@
-// The exact rotation while others push into the same mailboxes, so that pushes fail and are tried again: each of them must
+// The exact rotation while others push into the same mailboxes, so that pushes may fail and are tried again: each of them must
 // keep its turn.
 #include <atomic>
 #include <cstddef>
@@ -108,6 +108,7 @@ TEST_CASE("rotation: one sender's messages take turns exactly, whoever else send
       }
     });
   }
+  REQUIRE(kit::Eventually([&] { return sent.load() > 0; }));
   kit::ProberHandle sender(test.fixture.node);
   SUBCASE("a process") {
     sender

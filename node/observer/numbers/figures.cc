@@ -51,7 +51,8 @@ std::vector<PoolView::Member> MembersOf(const Addresses& addresses, gen::PID pid
     const gen::PID worker = addresses.PidOf(rotation.At(i));
     const ProcessSlot* const its = addresses.Find(worker);
     if (its == nullptr) continue;
-    members.push_back({worker, its->State(), its->MainMessagesApprox(), its->counts().handled()});
+    members.push_back({worker, its->State(), its->MainMessagesApprox(), its->counts().handled(),
+                       its->activity().IsInHandler()});
   }
   return members;
 }

@@ -46,6 +46,7 @@ struct PoolView {
     gen::ProcessState state = gen::ProcessState::kIdle;
     std::uint64_t queued = 0;
     std::uint64_t handled = 0;
+    bool is_busy = false;  // in a handler, also if that waits
   };
   static constexpr std::size_t kMostMembers = 1'000;
 

@@ -238,11 +238,10 @@ function poolElement(pool) {
   const members = element('div', undefined, 'members');
   const longest = Math.max(1, ...pool.members.map((member) => member.queued));
   for (const member of pool.members) {
-    const busy = member.state === 'running' || member.state === 'waiting';
-    const item = element('div', undefined, busy ? 'member busy' : 'member');
+    const item = element('div', undefined, member.busy ? 'member busy' : 'member');
     const track = element('div', undefined, 'track');
     const bar = element('div');
-    bar.style.width = Math.max(busy ? 4 : 0, 100 * member.queued / longest) + '%';
+    bar.style.width = Math.max(member.busy ? 4 : 0, 100 * member.queued / longest) + '%';
     track.append(bar);
     item.append(track, element('span', member.state + ', ' + number(member.queued) + ' queued, ' +
       number(member.handled) + ' handled'));

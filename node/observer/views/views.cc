@@ -110,6 +110,7 @@ void PutPool(JsonWriter& json, const PoolView& pool) {
     json.Put("state", ToString(member.state));
     json.Put("queued", member.queued);
     json.Put("handled", member.handled);
+    json.Put("busy", member.is_busy);
   });
 }
 

@@ -6,8 +6,12 @@
 # that the node that is called has had; then what is wanted, and whether it holds: with the attackers the memory grows by 16 MiB
 # at most, each call is answered, and the honest peer, which connects anew after each hundredth call, never does so in vain, and
 # each time within a second. No time of a call is wanted.
-# PROGRAM is ergon-bench-network. Exit status: 0 all of it holds, 1 something does not.
+# PROGRAM is ergon-bench-network. Exit status: 0 all of it holds, 1 something does not, 77 there is no epmd.
 set -euo pipefail
+command -v epmd >/dev/null || {
+  echo "no epmd here (Debian's package erlang-base)"
+  exit 77
+}
 program=$1 calls=$2
 
 work=$(mktemp -d)
@@ -29,7 +33,10 @@ RELEASE_COOKIE=$(od -An -N 16 -tx1 /dev/urandom | tr -d ' \n')
 export RELEASE_COOKIE
 epmd -address 127.0.0.1 &
 epmd=$!
-until epmd -names >/dev/null 2>&1; do sleep 0.05; done
+until epmd -names >/dev/null 2>&1; do
+  kill -0 "$epmd" 2>/dev/null || { echo "fire.sh: epmd has ended" >&2; exit 1; }
+  sleep 0.05
+done
 
 # start NAME FIFO COMMAND...: a program that ends with its standard input, once it has said that it is ready.
 start() {
@@ -56,7 +63,7 @@ server=${children[0]}
 # row NAME: measures, and tells a line of the table.
 row() {
   local measured
-  measured=$(timeout 300 "$program" latency --name "honest$1@127.0.0.1" --peer fortress@127.0.0.1 \
+  measured=$(timeout --foreground 300 "$program" latency --name "honest$1@127.0.0.1" --peer fortress@127.0.0.1 \
     --count "$calls" 8>&- 9>&- 2>"$work/client.log") || {
     cat "$work/client.log" >&2
     exit 1

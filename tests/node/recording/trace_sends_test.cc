@@ -26,10 +26,10 @@ TEST_CASE("trace file: what processes send, within what they handle") {
   const auto send = [&](Subject& self) {
     CHECK(self.Send(receiver, 1));
     CHECK(self.SendTraced(receiver, 2, 0xabc));
-    CHECK(self.SendOrWait(receiver, 3, 1s));
+    CHECK(self.SendOrWait(receiver, 3, kit::kDeadline));
     CHECK(self.SendToGroup("readers", 4).value() == 1);
-    CHECK(self.Call<int>(receiver, 5).value() == 7);
-    CHECK(self.Request(receiver, 6));
+    CHECK(self.Call<int>(receiver, 5, kPatient).value() == 7);
+    CHECK(self.Request(receiver, 6, kPatient));
   };
   const auto record = [&](const TraceFileOptions& options) {
     for (const gen::PID pid : {receiver, sender}) CHECK(t.Run(pid, [](Subject&) {}));
@@ -76,13 +76,18 @@ TEST_CASE("trace file: however much is sent, it is told or counted, and turns ha
   const gen::PID sender = t.Spawn();
   for (const gen::PID pid : {receiver, sender}) CHECK(t.Run(pid, [](Subject&) {}));
   CHECK(hooks->EventuallyQuiet());
-  const auto file = TraceTo(t.node, path.text(), {.duration = gen::kInfinite}).value();
+  // Of the sender alone, so that nothing but sends is left out: what half of the file has no room for, at least.
+  const auto file = TraceTo(t.node, path.text(),
+                            {.duration = gen::kInfinite, .process = sender, .max_bytes = 1 << 20})
+                        .value();
   CHECK(t.Run(sender, [&](Subject& self) {
     for (int i = 0; i < kSends; ++i) (void)self.Send(receiver, i);
   }));
   CHECK(hooks->EventuallyQuiet());
   const auto summary = file->End().value();
   const auto events = path.Events();
+  CHECK(!summary.is_full);
+  CHECK(summary.left_out > kSends / 2);
   CHECK(Moments(events).size() + summary.left_out == kSends);
   const auto slices = Slices(events);
   CHECK(std::any_of(slices.begin(), slices.end(), [&](const Slice& slice) {
