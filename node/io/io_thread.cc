@@ -127,9 +127,9 @@ gen::Result<void> IoThread::WatchClock(std::function<void()> on_set) {
   auto opened = OpenClockAlarm();
   if (!opened) return std::move(opened.error());
   // On the thread, where nobody else uses it.
-  asio::post(impl_->context, [impl = impl_.get(), number = opened->Release(),
+  asio::post(impl_->context, [impl = impl_.get(), alarm = std::move(*opened),
                               on_set = std::move(on_set)]() mutable {
-    impl->clock_watch.emplace(impl->context, Descriptor(number), std::move(on_set));
+    impl->clock_watch.emplace(impl->context, std::move(alarm), std::move(on_set));
   });
   return {};
 }

@@ -19,9 +19,6 @@ class WallClock {
   WallClock(std::function<Time()> own, const core::Clock* clock)
       : own_(std::move(own)), clock_(clock) {}
 
-  // Returns whether the clock is the user's.
-  [[nodiscard]] bool IsOwn() const noexcept { return own_ || clock_ != nullptr; }
-
   // Returns the time. If the user's function throws, the machine's time; the first time, standard error says so.
   [[nodiscard]] Time Now() const {
     using std::chrono::system_clock;

@@ -4,9 +4,12 @@
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 #include <asio/io_context.hpp>
 
@@ -416,6 +419,20 @@ TEST_CASE("cron: the runs to come") {
   CHECK(c.t.node.CronRuns(At(29, 10), std::chrono::seconds::min()).empty());
 }
 
+// The descriptors by which nodes of this program notice that the machine's clock was set: timers of the clock of the day
+// (0) that are cancelled then (0x02).
+std::vector<int> ClockAlarms() {
+  std::vector<int> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fdinfo")) {
+    std::ifstream file(entry.path());
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    if (text.find("clockid: 0\n") != text.npos && text.find("settime flags: 03\n") != text.npos) {
+      found.push_back(std::stoi(entry.path().filename().string()));
+    }
+  }
+  return found;
+}
+
 TEST_CASE("cron: the machine's own clock") {
   TestNode t;
   CHECK(t.node.AddCronJob({.name = "j",
@@ -426,16 +443,37 @@ TEST_CASE("cron: the machine's own clock") {
   const auto now = std::chrono::system_clock::now();
   CHECK(next >= now - 1min);
   CHECK(next <= now + 1min);
-  // It is watched: a timer of the clock of the day (0) that is cancelled when that is set (0x02).
-  int watches = 0;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fdinfo")) {
-    std::ifstream file(entry.path());
-    const std::string text(std::istreambuf_iterator<char>(file), {});
-    watches +=
-        text.find("clockid: 0\n") != text.npos && text.find("settime flags: 03\n") != text.npos ? 1
-                                                                                                : 0;
+  CHECK(ClockAlarms().size() == 1);
+}
+
+TEST_CASE("cron: a node that is stopped before it has begun to watch leaves no descriptor behind") {
+  for (int i = 0; i < 20; ++i) {
+    TestNode t;
+    CHECK(t.node.AddCronJob(
+        {.name = "j", .spec = "* * * * *", .action = gen::CronAction::Send("nobody")}));
   }
-  CHECK(watches == 1);
+  CHECK(ClockAlarms().empty());
+}
+
+TEST_CASE("cron: a node looks at once for what is due when the machine's clock was set") {
+  Notes<Run> notes;
+  std::atomic<std::chrono::minutes> set{0min};
+  TestNode t({.wall_clock = [&set] { return At(27, 12) + set.load(); }});
+  const gen::PID pid = t.Spawn(Collect(notes));
+  CHECK(t.node.AddCronJob(
+      {.name = "j", .spec = "*/10 * * * *", .action = gen::CronAction::Send(pid)}));
+  const std::vector<int> alarms = ClockAlarms();
+  REQUIRE(alarms.size() == 1);
+  for (std::size_t runs = 1; runs <= 2; ++runs) {
+    set = runs * 10min;
+    // The descriptor becomes readable, as when the clock is set. The job's own timer has a minute to go, which is more
+    // than the test waits.
+    itimerspec soon = {};
+    soon.it_value.tv_nsec = 1;
+    CHECK(timerfd_settime(alarms.front(), 0, &soon, nullptr) == 0);
+    CHECK(kit::Eventually([&] { return notes.size() == runs; }));
+    CHECK(notes.All().back() == Run("j", At(27, 12) + set.load()));
+  }
 }
 
 TEST_CASE("cron: who watches the clock is told each time that it was set") {
