@@ -15,7 +15,7 @@ inline constexpr int64_t kCoarseLag = 10'000'000;
 // The time that never comes: the deadline of "no deadline".
 inline constexpr int64_t kNever = INT64_MAX;
 
-// Any thread may read any clock.
+// Any thread may read any clock. An exception inside a turn ends the program.
 class Clock {
  public:
   virtual ~Clock() = default;

@@ -89,7 +89,7 @@ class Dispatcher {
   virtual void SignalStop() = 0;
 
   // Gives a turn to a schedulable that its owner has just moved from idle to scheduled. May be called from any thread.
-  // Before Start the schedulable waits for Start; after Stop it is ignored.
+  // Before Start the schedulable waits for Start; after Stop it is ignored. An exception ends the program.
   virtual void Schedule(Schedulable& schedulable) = 0;
 
   // Waits for an event on a thread that is not a worker. A dispatcher without threads runs turns meanwhile. WaitFor

@@ -32,6 +32,9 @@ constexpr size_t kDueKept = 4096;
   return number;
 }
 
+// noexcept: the timer is armed, and its owner, which may be a stack, would be gone.
+void CallWake(const std::function<void()>& wake) noexcept { wake(); }
+
 }  // namespace
 
 struct alignas(64) TimerQueue::Shard {
@@ -58,7 +61,7 @@ void TimerQueue::Arm(Timer& timer, int64_t deadline) {
     shard.wheel.Insert(timer, deadline);
     must_wake = MustWake(std::max<int64_t>(deadline, 0));
   }
-  if (must_wake && wake_) wake_();
+  if (must_wake && wake_) CallWake(wake_);
 }
 
 // Called under a shard's lock; see the protocol in the header. Relaxed orders suffice: that lock

@@ -107,8 +107,8 @@ class TimerQueue {
   // next `RunDue`, an earlier deadline calls `wake`.
   [[nodiscard]] int64_t PrepareSleep(int64_t slack = kTimerTick);
 
-  // Sets the function that ends the driver's sleep. The arming thread calls it, outside of locks, inside `Arm`. To be
-  // called before the queue is shared.
+  // Sets the function that ends the driver's sleep. The arming thread calls it, outside of locks, inside `Arm`; an
+  // exception from it ends the program. To be called before the queue is shared.
   void SetWake(std::function<void()> wake);
 
   // Any thread. Returns how many timers are armed; a snapshot.

@@ -237,7 +237,7 @@ bool ProcessRunner::RunInitInline(gen::Error& failure) {
   if (ready) {
     // The child's first messages are for its own turns.
     activity_.SetState(gen::ProcessState::kIdle);
-    if (must_run_ || !mailbox_.TryIdle(TakesMain())) dispatcher_->Schedule(*this);
+    if (must_run_ || !mailbox_.TryIdle(TakesMain())) Schedule();
   }
   SetCurrentProcess(parent);
   return ready;
@@ -257,7 +257,7 @@ gen::Result<gen::PID> ProcessRunner::MakeChild(const SpawnRequest& request) {
     child.Cold().further_heirs = std::move(heirs);
   }
   if (request.announce) {
-    child.dispatcher_->Schedule(child);
+    child.Schedule();
     return pid;
   }
   if (child.dispatcher_ == dispatcher_ && HasStackForInit()) {
@@ -274,7 +274,7 @@ gen::Result<gen::PID> ProcessRunner::MakeChild(const SpawnRequest& request) {
   const std::type_info& behavior_type = typeid(behavior);  // the child may end at any time
   PendingWait wait(*this);
   child.GetInit().ref = wait.id();
-  child.dispatcher_->Schedule(child);
+  child.Schedule();
   const auto timeout = request.options.init_timeout;
   auto outcome =
       wait.Wait(timeout == gen::kInfinite ? 0 : core::DeadlineAfter(rooms_.clock.Now(), timeout));

@@ -15,7 +15,7 @@ void ProcessRunner::LendHook(void* context, core::Fiber& fiber) {
   auto* process = static_cast<ProcessRunner*>(context);
   process->parked_ = &fiber;
   process->yielded_ = true;
-  process->dispatcher_->Schedule(*process);
+  process->Schedule();
 }
 
 // On the lent thread. Nobody else may find the process on a dispatcher that is given away.

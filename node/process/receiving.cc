@@ -165,7 +165,7 @@ void Receiving::ParkHook(void* context, core::Fiber& fiber) {
   process->parked_ = &fiber;
   process->yielded_ = true;  // whatever makes it run goes on with the function
   // Idle from here on: who sends something schedules it, and it may run before this returns.
-  if (!process->mailbox_.TryIdle(process->TakesMain())) process->dispatcher_->Schedule(*process);
+  if (!process->mailbox_.TryIdle(process->TakesMain())) process->Schedule();
 }
 
 bool Receiving::AwaitArrival() {

@@ -165,7 +165,7 @@ core::TurnEnd ProcessRunner::RunMessages() {
     // The right to run may have been given up and taken back, and the slot may have a new process
     // since, with a thread of its own.
     if (dispatcher_ != &core::Worker::Current()->dispatcher()) {
-      dispatcher_->Schedule(*this);
+      Schedule();
       return core::TurnEnd::kIdle;
     }
     SetCurrentProcess(this);

@@ -44,7 +44,7 @@ void ProcessRunner::ParkHook(void* context, core::Fiber& fiber) {
   if (wait.process->SettleParked()) {
     // It waits on when it has answered, without coming by here again.
     if (wait.process->is_asked_ && wait.timer != nullptr) wait.timer->Cover(wait.deadline);
-    wait.process->dispatcher_->Schedule(*wait.process);
+    wait.process->Schedule();
   } else if (wait.timer != nullptr) {
     wait.timer->Cover(wait.deadline);
   }

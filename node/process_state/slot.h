@@ -143,8 +143,8 @@ class alignas(64) ProcessSlot : public core::Schedulable {
   // -- its messages --
 
   [[nodiscard]] bool HasRoomForMore() const noexcept final;  // false: there is a bound, or may be
-  // Schedules the process. Only for the thread that has got the right to run it.
-  void Schedule() { dispatcher_->Schedule(*this); }
+  // Schedules the process, for the thread that got the right to run it. noexcept: nobody could run it any more.
+  void Schedule() noexcept { dispatcher_->Schedule(*this); }
   [[nodiscard]] bool IsHeld() const noexcept { return suspended_.load(std::memory_order_seq_cst); }
   // Counts a message of high priority, before it is pushed: its receiver may count it as taken right afterwards.
   void NoteExpressSent() noexcept { express_queued_.fetch_add(1, std::memory_order_relaxed); }

@@ -9,8 +9,12 @@
 #include <thread>
 #include <vector>
 
+#include <ergon/core/clock.h>
+#include <ergon/core/dispatcher.h>
 #include <ergon/core/hook_chain.h>
 #include <ergon/core/messages/envelope.h>
+#include <ergon/core/time/timer_queue.h>
+#include <ergon/core/work_sharing.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/mailbox.h>
 
@@ -140,6 +144,105 @@ TEST_CASE("user code: a defer that throws leaves the node as it was, and who has
   }
   REQUIRE(stoppers.size() == 1);
   stoppers[0].join();
+}
+
+// ---- parts of the runtime of one's own
+
+class BreakingClock final : public core::Clock {
+ public:
+  [[nodiscard]] std::int64_t Now() const override {
+    if (broken) throw std::runtime_error("no time");
+    return 0;
+  }
+  std::atomic<bool> broken{false};
+};
+
+class BreakingPolicy final : public core::Dispatcher {
+ public:
+  BreakingPolicy() : Dispatcher({.workers = 1}) {}
+  bool Start(std::string* error) override { return inner_->Start(error); }
+  std::string Stop() override { return inner_->Stop(); }
+  void SignalStop() override { inner_->SignalStop(); }
+  void Schedule(core::Schedulable& schedulable) override {
+    if (broken) throw std::runtime_error("no queue");
+    inner_->Schedule(schedulable);
+  }
+  [[nodiscard]] const char* name() const override { return "breaking"; }
+  [[nodiscard]] core::DispatcherStats Stats() const override { return inner_->Stats(); }
+  std::atomic<bool> broken{false};
+
+ private:
+  const std::unique_ptr<core::Dispatcher> inner_ = core::MakeWorkSharing({.workers = 1});
+};
+
+// The children are ended before they have waited.
+TEST_CASE("user code: child whose clock throws" * doctest::skip()) {
+  kit::ChildBegins();
+  const auto clock = std::make_shared<BreakingClock>();
+  const auto timers = std::make_shared<core::TimerQueue>(*clock);
+  Node node = Start("test@localhost", {.clock = clock, .timers = timers}).value();
+  const gen::PID pid = node.Spawn(Make({})).value();
+  clock->broken = true;
+  (void)node.Send(pid, 1);
+  node.Wait();
+}
+
+TEST_CASE("user code: child that cannot wake those who wait for timers" * doctest::skip()) {
+  kit::ChildBegins();
+  const auto clock = std::make_shared<core::ManualClock>();
+  const auto timers = std::make_shared<core::TimerQueue>(*clock);
+  Node node = Start("test@localhost", {.clock = clock, .timers = timers}).value();
+  const gen::PID pid = node.Spawn(Make({})).value();
+  timers->SetWake([] { throw std::runtime_error("no bell"); });
+  (void)timers->PrepareSleep();
+  (void)node.Send(pid, Do{[](Subject& self) { (void)self.Sleep(1ms); }});
+  node.Wait();
+}
+
+TEST_CASE("user code: child whose policy throws at who sends" * doctest::skip()) {
+  kit::ChildBegins();
+  const auto policy = std::make_shared<BreakingPolicy>();
+  Node node = Start("test@localhost", {.dispatcher = policy}).value();
+  const gen::PID pid = node.Spawn(Make({})).value();
+  CHECK(kit::Eventually([&] { return node.ProcessInfo(pid)->state == gen::ProcessState::kIdle; }));
+  policy->broken = true;
+  try {
+    (void)node.Send(pid, 1);
+  } catch (const std::exception&) {  // it would be the sender's
+  }
+}
+
+TEST_CASE("user code: clocks, wake-ups of timers and policies that throw end the program") {
+  struct Case {
+    const char* child;
+    const char* words;
+  };
+  for (const Case& one :
+       {Case{"user code: child whose clock throws", "no time"},
+        Case{"user code: child that cannot wake those who wait for timers", "no bell"},
+        Case{"user code: child whose policy throws at who sends", "no queue"}}) {
+    CAPTURE(one.child);
+    kit::Child child(one.child);
+    const std::string errors = child.Errors();
+    CAPTURE(errors);
+    CHECK(errors.find(one.words) != std::string::npos);
+    CHECK(child.IsAborted());
+  }
+}
+
+TEST_CASE("user code: a clock that throws when a thread asks for the time throws there") {
+  const auto clock = std::make_shared<BreakingClock>();
+  const auto timers = std::make_shared<core::TimerQueue>(*clock);
+  TestNode t({.clock = clock, .timers = timers});
+  const gen::PID pid = t.Spawn();
+  CHECK(t.Run(pid, [](Subject&) {}));
+  CHECK(
+      kit::Eventually([&] { return t.node.ProcessInfo(pid)->state == gen::ProcessState::kIdle; }));
+  clock->broken = true;  // nothing runs that would ask, too
+  CHECK_THROWS_AS((void)t.node.ProcessInfo(pid), std::runtime_error);
+  clock->broken = false;
+  CHECK(t.node.ProcessInfo(pid));
+  CHECK(t.Run(pid, [](Subject&) {}));
 }
 
 enum class Broken { kNothing, kDequeue, kReturn };
