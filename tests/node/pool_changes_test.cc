@@ -3,6 +3,7 @@
 #include <csignal>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <unistd.h>
@@ -10,6 +11,8 @@
 #include <ergon/act/pool.h>
 #include <ergon/node/options_file.h>
 
+#include <kit/gate.h>
+#include <kit/manual_time.h>
 #include <kit/options_file.h>
 #include <node/subject.h>
 
@@ -141,6 +144,42 @@ TEST_CASE("pools in the options: a file changes the bound of mailboxes of any ki
             ": pools.custom: worker_mailbox_size: 3, but worker_mailbox is custom: a MailboxQueue "
             "of the program's, which alone knows its bound");
   CHECK(size() == 2);
+}
+
+// Its handler waits at a gate.
+class BusyPool : public act::Pool {
+ public:
+  explicit BusyPool(gen::PID gate) : gate_(gate) {}
+
+ private:
+  gen::Result<act::PoolOptions> Init(const gen::Args&) override {
+    return act::PoolOptions{.pool_size = 2, .worker_factory = gen::Factory<Worker>()};
+  }
+  gen::Status HandleMessage(gen::PID, gen::Message&) override {
+    (void)Call<bool>(gate_, kit::EnterGate{}, {.timeout = gen::kInfinite});
+    return gen::Continue();
+  }
+  const gen::PID gate_;
+};
+
+TEST_CASE("pools in the options: of a pool that is busy for five seconds nothing is changed") {
+  const kit::OptionsFile file("mailbox_size = 7\n[pools.busy]\npool_size = 3\n");
+  const kit::ManualTime time;
+  TestNode t(time.Into({.options_file = file.path()}));
+  kit::Gate gate(t.node);
+  CHECK(t.node.SpawnRegister("busy", gen::Factory<BusyPool>(gate.pid())));
+  CHECK(t.node.SendWithPriority("busy", 1, gen::MessagePriority::kHigh));
+  CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
+  std::atomic<bool> done{false};
+  std::thread reloads([&] {
+    CHECK(t.node.ReloadOptions().error() == gen::ErrTimeout);
+    done = true;
+  });
+  CHECK(time.PassUntil([&] { return done.load(); }, 1s));
+  reloads.join();
+  gate.Open();
+  CHECK(SizeOf(t, "busy") == 2);
+  CHECK_FALSE(t.log.Contains("mailbox_size: "));
 }
 
 TEST_CASE("pools in the options: how a pool sizes itself, as a file says it") {
