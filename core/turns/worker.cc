@@ -85,6 +85,7 @@ TurnEnd Worker::Resume(Fiber& fiber) {
 
 void Worker::Release(void*, Fiber& from, Fiber& to) { to.worker_->fibers_.Put(from); }
 
+// What the calls of hooks take along is copied, so that without hooks it lives in registers.
 [[gnu::always_inline]] inline void Worker::RunTurn(Fiber& self, Schedulable& schedulable) {
   Worker* worker = self.worker_;
   worker->turns_.Add();
@@ -92,7 +93,8 @@ void Worker::Release(void*, Fiber& from, Fiber& to) { to.worker_->fibers_.Put(fr
   worker->running_.store(&schedulable, std::memory_order_release);
   self.turn_of_ = &schedulable;
   if (DispatcherHooks* const hooks = worker->hooks()) [[unlikely]] {
-    CallUser("BeforeTurn of the hooks", [&] { hooks->BeforeTurn(schedulable, worker->index_); });
+    CallUser("BeforeTurn of the hooks",
+             [=, &schedulable] { hooks->BeforeTurn(schedulable, worker->index_); });
   }
   const TurnEnd end = schedulable.RunTurn();
   worker = self.worker_;  // the turn may have parked and come back elsewhere
@@ -101,10 +103,11 @@ void Worker::Release(void*, Fiber& from, Fiber& to) { to.worker_->fibers_.Put(fr
     return;  // that turn has ended long ago
   }
   if (DispatcherHooks* const hooks = worker->hooks()) [[unlikely]] {
-    CallUser("AfterTurn of the hooks", [&] { hooks->AfterTurn(schedulable, worker->index_, end); });
+    CallUser("AfterTurn of the hooks",
+             [=, &schedulable] { hooks->AfterTurn(schedulable, worker->index_, end); });
     if (end == TurnEnd::kCompleted) {
       CallUser("AfterCompletion of the hooks",
-               [&] { hooks->AfterCompletion(schedulable, worker->index_); });
+               [=, &schedulable] { hooks->AfterCompletion(schedulable, worker->index_); });
     }
   }
   if (end == TurnEnd::kYielded) worker->Requeue(schedulable);
