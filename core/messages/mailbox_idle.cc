@@ -6,7 +6,7 @@ bool Mailbox::TryIdle(bool with_main) noexcept {
   if (!urgent_.empty() || !system_.empty()) return false;
   if (!with_main) {
     AppendMain();
-  } else if (!main_.empty()) {
+  } else if (!main_.empty() || HasQueued()) {
     return false;
   }
   return TryIdleOnceEmpty(with_main);

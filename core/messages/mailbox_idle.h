@@ -8,8 +8,6 @@
 namespace ergon::core {
 
 [[gnu::always_inline]] inline bool Mailbox::TryIdleOnceEmpty(bool with_main) noexcept {
-  if (with_main && HasQueued()) [[unlikely]]
-    return false;
   // Nothing of the consumer's may be touched after the state is idle, so the marker is given up before. A marker that
   // still waits in main_ (with_main false) merely stops being the marker; a released one is freed.
   Envelope* const marker = marker_;
@@ -23,9 +21,9 @@ namespace ergon::core {
   }
   // Partners: PushExpress, SetQueued. Another thread may run the process from here on, unless this one succeeds in
   // taking the state back.
-  const bool more =
-      express_.load(std::memory_order_seq_cst) != nullptr || (with_main && HasQueued());
-  const bool is_idle = !more || !state_.WakeIfIdle();
+  const auto more = reinterpret_cast<std::uintptr_t>(express_.load(std::memory_order_seq_cst)) |
+                    (with_main ? queued_.load(std::memory_order_seq_cst) : 0);
+  const bool is_idle = more == 0 || !state_.WakeIfIdle();
   if (released) FreeEnvelope(marker, marker->size_class);
   return is_idle;
 }
