@@ -3,6 +3,21 @@
 #include <fmt/core.h>
 
 namespace ergon::gen {
+namespace {
+
+// The only object that it returns is made where its caller wants it.
+[[gnu::always_inline]] inline Result<core::EnvelopePtr> CallAndTakeError(
+    Messenger& messenger, PID to, core::EnvelopePtr& request, std::chrono::nanoseconds timeout) {
+  auto response = messenger.CallEnvelope(to, std::move(request), timeout);
+  if (response && (*response)->kind == static_cast<std::uint8_t>(EnvelopeKind::kError))
+      [[unlikely]] {
+    Error error = std::move(*(*response)->ValueAs<Error>());
+    response = std::move(error);
+  }
+  return response;
+}
+
+}  // namespace
 
 Result<Inspection> Messenger::Inspect(const Target& to, std::vector<std::string> items,
                                       const CallOptions& options) {
@@ -29,21 +44,11 @@ Result<core::EnvelopePtr> Messenger::CallTarget(const Target& to, core::Envelope
                                                 const CallOptions& options) {
   if (options.timeout <= std::chrono::nanoseconds::zero()) [[unlikely]]
     return CheckTimeout(options).error();
-  const PID* const given = to.AsPID();
-  PID pid;
-  if (given != nullptr) [[likely]] {
-    pid = *given;
-  } else {
-    auto found = Resolve(to);
-    if (!found) return std::move(found.error());
-    pid = *found;
-  }
-  auto response = CallEnvelope(pid, std::move(request), options.timeout);
-  if (!response) return response;
-  if ((*response)->kind == static_cast<std::uint8_t>(EnvelopeKind::kError)) {
-    return std::move(*(*response)->ValueAs<Error>());
-  }
-  return response;
+  if (const PID* const given = to.AsPID()) [[likely]]
+    return CallAndTakeError(*this, *given, request, options.timeout);
+  auto found = Resolve(to);
+  if (!found) return std::move(found.error());
+  return CallAndTakeError(*this, *found, request, options.timeout);
 }
 
 }  // namespace ergon::gen
