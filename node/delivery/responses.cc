@@ -2,6 +2,7 @@
 #include <utility>
 
 #include <ergon/gen/status.h>
+#include <ergon/node/delivery/answer_call.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/delivery/transport.h>
@@ -10,19 +11,7 @@
 namespace ergon::node {
 
 inline bool Delivery::RespondToCall(gen::PID from, std::uint64_t ref, core::EnvelopePtr& response) {
-  const Addresses& addresses = needs_.addresses;
-  const bool is_process = from.node == addresses.node() && from.id != Addresses::kNodeId;
-  ProcessSlot* const process = is_process ? addresses.table().Find(from.id) : nullptr;
-  if (process == nullptr || IsRequestId(ref)) [[unlikely]]
-    return false;
-  // No look at the generation: the ref is unique, so a later process in the slot never waits for
-  // it.
-  const core::CompleteOutcome outcome = process->await().Complete(ref, response.get());
-  if (outcome == core::CompleteOutcome::kIgnored) [[unlikely]]
-    return false;
-  (void)response.release();
-  if (outcome == core::CompleteOutcome::kMustSchedule) process->Schedule();
-  return true;
+  return AnswerCall(needs_.addresses, from, ref, response);
 }
 
 gen::Result<void> Delivery::Respond(gen::PID from, std::uint64_t ref, core::EnvelopePtr response) {

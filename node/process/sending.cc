@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <ergon/node/delivery/addresses.h>
+#include <ergon/node/delivery/answer_call.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/groups/groups.h>
@@ -13,6 +14,14 @@
 #include <ergon/node/timers/periodic_sends.h>
 
 namespace ergon::node {
+namespace {
+
+// Inlined: each answer asks it.
+[[gnu::always_inline]] inline bool WantsAnswer(const core::Envelope& envelope) noexcept {
+  return IsRequest(envelope) || KindOf(envelope) == gen::EnvelopeKind::kInspect;
+}
+
+}  // namespace
 
 gen::Result<gen::PID> Process::Resolve(const gen::Target& target) const {
   return rooms_.addresses.Resolve(target);
@@ -112,22 +121,22 @@ gen::Result<void> Process::SendWhenThereIsRoom(gen::PID to, core::EnvelopePtr& e
 }
 
 bool ProcessRunner::IsOpenQuestion() const noexcept {
-  if (current_ == nullptr || answered_) return false;
-  const gen::EnvelopeKind kind = KindOf(*current_);
-  return kind == gen::EnvelopeKind::kRequest || kind == gen::EnvelopeKind::kInspect;
+  return current_ != nullptr && !answered_ && WantsAnswer(*current_);
 }
 
 gen::Result<void> Process::SendResponseEnvelope(gen::PID from, gen::Ref ref,
                                                 core::EnvelopePtr response) {
-  return InTurn("SendResponse", [&] {
+  return InTurn("SendResponse", [&]() -> gen::Result<void> {
     ++sends_;
-    if (current_ != nullptr && current_->ref == ref.id && IsOpenQuestion()) {
+    if (current_ != nullptr && current_->ref == ref.id && !answered_ && WantsAnswer(*current_)) {
       answered_ = true;
     } else if (ProcessCold* cold = ColdIfAny()) {
       cold->open_requests.erase(ref);
     }
     response->from = rooms_.addresses.PidOf(Id()).ToAddress();
     marks_.ApplyTrace(*response, *this);
+    if (AnswerCall(rooms_.addresses, from, ref.id, response)) [[likely]]
+      return {};
     return rooms_.delivery.Respond(from, ref.id, std::move(response));
   });
 }
