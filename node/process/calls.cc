@@ -67,10 +67,12 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
     request->from = self.ToAddress();
     request->ref = wait.id();
     request->deadline = deadline;
-    CallEdge& edge = call_edge() != nullptr ? *call_edge() : GetCallEdge();
+    CallEdge* const made = call_edge();
+    CallEdge& edge = made != nullptr ? *made : GetCallEdge();
     ProcessSlot* const callee = rooms_.addresses.Find(to);
     // On another node: nobody whom the graph of waits knows.
-    const std::uint64_t callee_id = to.node == rooms_.addresses.node() ? to.id : 0;
+    const bool is_here = callee != nullptr || to.node == self.node;
+    const std::uint64_t callee_id = is_here ? to.id : 0;
     edge.Begin(wait.id(), callee_id, request->type, now, CallEdges::TicketOf(callee, *request));
     if (marks_.any()) [[unlikely]]
       MarkCall(*request, to, callee);
@@ -91,8 +93,7 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
     if (is_message) counts_.Sent();
     // Nearly always the callee has the request and does not wait itself; its edge is read after this one is sent, see
     // CallEdge.
-    if (!await_.HasOutcome() && edge.Sent(wait.id()) &&
-        (!attempt.IsTaken() || callee->WaitedForCertain() != 0)) {
+    if (edge.Sent(wait.id()) && (!attempt.IsTaken() || callee->WaitedForCertain() != 0)) {
       rooms_.wait_graph.BreakDeadlock(*this);
     }
     auto outcome = wait.Wait(deadline);

@@ -290,11 +290,10 @@ bool ProcessRunner::MayBegin(const core::Envelope& request) {
 
 // The rest of HandleEnvelope for each kind. False: a message or request that has expired.
 [[gnu::always_inline]] inline bool ProcessRunner::HandleByKind(core::Envelope& envelope) {
+  if (IsRequest(envelope)) return HandleRequest(envelope);
   switch (KindOf(envelope)) {
     case gen::EnvelopeKind::kMessage:
       return HandleMessage(envelope);
-    case gen::EnvelopeKind::kRequest:
-      return HandleRequest(envelope);
     case gen::EnvelopeKind::kEvent:
       GiveToBehavior(envelope);
       CountGiven();

@@ -113,8 +113,8 @@ void ProcessRunner::AnswerInspections() {
   }
 }
 
-core::WaitTimer& ProcessRunner::GetWaitTimer() {
-  if (wait_timer_ == nullptr) {
+[[gnu::always_inline]] inline core::WaitTimer& ProcessRunner::GetWaitTimer() {
+  if (wait_timer_ == nullptr) [[unlikely]] {
     wait_timer_ =
         std::make_unique<core::WaitTimer>(rooms_.timers, rooms_.clock, await_, &ExpireWaitOf, this);
   }
