@@ -12,10 +12,10 @@ print=${2:-}
 
 # name | instructions at most | N | workload with n=N
 rows=(
-  "stream message|317|20000|stream n=%"
-  "ping_pong there and back|1108|5000|ping_pong n=%"
-  "call|1828|3000|call n=%"
-  "pool message|492|5000|pool producers=1 pool_workers=4 n=%"
+  "stream message|316|20000|stream n=%"
+  "ping_pong there and back|1091|5000|ping_pong n=%"
+  "call|1730|3000|call n=%"
+  "pool message|487|5000|pool producers=1 pool_workers=4 n=%"
 )
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
