@@ -15,7 +15,8 @@ inline constexpr int64_t kCoarseLag = 10'000'000;
 // The time that never comes: the deadline of "no deadline".
 inline constexpr int64_t kNever = INT64_MAX;
 
-// Any thread may read any clock. An exception inside a turn ends the program.
+// Any thread may read any clock. An exception ends the program where the runtime itself asks, as at the beginning of a
+// turn; who asks by a function of the process or of the node, as by Call or Sleep, gets the exception.
 class Clock {
  public:
   virtual ~Clock() = default;

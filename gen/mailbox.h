@@ -42,8 +42,8 @@ class MailboxQueue {
   // Returns the next message to be handled; empty if there is none.
   [[nodiscard]] virtual OwnedMessage Dequeue() = 0;
   // Takes back a message that was dequeued and stashed, and puts it before all messages of its rank. When several
-  // return, the last of them comes first. UnstashAll throws what this throws. The message is dropped then
-  // (DropReason::kFailed), and its caller gets kInternal if it is a request; no other one is.
+  // return, the last of them comes first. It may throw before it has taken anything: UnstashAll throws that, and
+  // the message is dropped (DropReason::kFailed, without a dead letter); if it is a request, its caller gets kInternal.
   virtual void Return(OwnedMessage message) = 0;
   // Returns how many messages wait.
   [[nodiscard]] virtual std::size_t size() const noexcept = 0;

@@ -10,11 +10,11 @@
 namespace ergon::gen {
 
 // A trace id is a number that a process chooses when it begins something that others go on with: any number of its own,
-// or a NewTraceId. 0 means that there is none. What a process sends while it handles something with a trace id (messages, delayed ones,
-// requests, answers, values of events, SendExit) has the same trace id, and so have the processes that it spawns
-// meanwhile, until they handle something else. All ticks of a periodic send have the trace id with which it was begun.
-// Between nodes it travels as the trace token of Erlang's seq_trace (node/ERLANG.md). See Process::SetTrace,
-// Messenger::SendTraced, CallOptions::trace.
+// or a NewTraceId. 0 means that there is none. What a process sends while it handles something with a trace id
+// (messages, delayed ones, requests, answers, values of events, SendExit) has the same trace id, and so have the
+// processes that it spawns meanwhile, until they handle something else. All ticks of a periodic send have the trace id
+// with which it was begun. Between nodes it travels as the trace token of Erlang's seq_trace (node/ERLANG.md). See
+// Process::SetTrace, Messenger::SendTraced, CallOptions::trace.
 using TraceId = std::uint64_t;
 
 // Returns a random trace id. May be called from any thread.

@@ -15,8 +15,9 @@
 //
 // Both nodes must register the type as dist::Cereal. To all other nodes (Erlang, older Ergon nodes, nodes without this
 // registration) an Order goes as a term, {order, Number, Items} (erlang/archive.h); for that it is registered as Order,
-// too. A type that is registered only as dist::Cereal cannot go to such nodes: the sender gets kUnsupported. So go values of
-// events, too, to each node in the form that it takes; one that cannot go to a node ends the subscriptions of that node.
+// too. A type that is registered only as dist::Cereal cannot go to such nodes: the sender gets kUnsupported. Values of
+// events go to each node in the form that it takes, too; one that cannot go to a node ends the subscriptions of that
+// node.
 //
 // What cereal takes can be packed: serialize, save and load, also beside the type; the containers of the standard
 // library, std::optional, variant, unique_ptr and shared_ptr; dist::Field and CEREAL_NVP, whose names are not written;

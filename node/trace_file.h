@@ -18,9 +18,10 @@ namespace ergon::node {
 //              gives its thread to others, named after the type of what it has handled last; within it a slice for each
 //              time that it was suspended: for the answer to a Call (of which type, from whom, with which trace id) or
 //              for something else. A slice that is open when the recording ends is cut there.
-// The track of a process also has a moment, "sends" or "calls", for each attempt to send or to pass on a message and each
-// attempt to make a request: the type, to whom, with which trace id. It is the moment before the delivery, which may fail.
-// Not among them are answers, values of events, delayed and periodic messages, and what a pool gives to its workers.
+// The track of a process also has a moment, "sends" or "calls", for each attempt to send or to pass on a message and
+// each attempt to make a request: the type, to whom, with which trace id. It is the moment before the delivery, which
+// may fail. Not among them are answers, values of events, delayed and periodic messages, and what a pool gives to its
+// workers.
 //
 // A turn that began before the recording is left out, and so is the wait that follows it. Times are in microseconds
 // since the beginning. A process has no slice for a blocking stretch (gen::Blocking), one that its options have given a

@@ -53,55 +53,55 @@ class SuspendedSender final : public WaitingSender {
 
 gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::EnvelopePtr request,
                                                      std::chrono::nanoseconds timeout) {
-  return InTurn("Call", [&]() -> gen::Result<core::EnvelopePtr> {
-    CheckMaySuspend("Call");
-    const gen::PID self = rooms_.addresses.PidOf(Id());
-    if (to == self) {
-      return gen::Error(gen::ErrorCode::kDeadlock, fmt::format("{} would wait for itself ({})", to,
-                                                               TypeForPeople(request->type)));
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("Call");
+  CheckMaySuspend("Call");
+  const gen::PID self = rooms_.addresses.PidOf(Id());
+  if (to == self) {
+    return gen::Error(gen::ErrorCode::kDeadlock, fmt::format("{} would wait for itself ({})", to,
+                                                             TypeForPeople(request->type)));
+  }
+  if (IsInterrupted()) return EndingError();
+  const std::int64_t now = rooms_.clock.Now();
+  const std::int64_t deadline = timeout == gen::kInfinite ? 0 : core::DeadlineAfter(now, timeout);
+  PendingWait wait(*this);
+  request->from = self.ToAddress();
+  request->ref = wait.id();
+  request->deadline = deadline;
+  CallEdge* const made = call_edge();
+  CallEdge& edge = made != nullptr ? *made : GetCallEdge();
+  ProcessSlot* const callee = rooms_.addresses.Find(to);
+  // On another node: nobody whom the graph of waits knows.
+  const bool is_here = callee != nullptr || to.node == self.node;
+  const std::uint64_t callee_id = is_here ? to.id : 0;
+  edge.Begin(wait.id(), callee_id, request->type, now, CallEdges::TicketOf(callee, *request));
+  if (marks_.any()) [[unlikely]]
+    MarkCall(*request, to, callee);
+  ++sends_;
+  const bool is_message = IsMessage(*request);  // or an inspection
+  const Delivery::Attempt attempt = Delivery::TryMain(callee, to, request);
+  if (attempt.IsTaken()) [[likely]] {
+    if (attempt.outcome == core::PushOutcome::kMustSchedule) callee->Schedule();
+  } else {
+    auto sent = rooms_.delivery.Complete({callee, attempt.outcome}, to, request);
+    if (!sent) {
+      wait.Withdraw();
+      edge.End();
+      return sent.error() == gen::ErrBusy ? CallWhenThereIsRoom(to, std::move(request), deadline)
+                                          : std::move(sent.error());
     }
-    if (IsInterrupted()) return EndingError();
-    const std::int64_t now = rooms_.clock.Now();
-    const std::int64_t deadline = timeout == gen::kInfinite ? 0 : core::DeadlineAfter(now, timeout);
-    PendingWait wait(*this);
-    request->from = self.ToAddress();
-    request->ref = wait.id();
-    request->deadline = deadline;
-    CallEdge* const made = call_edge();
-    CallEdge& edge = made != nullptr ? *made : GetCallEdge();
-    ProcessSlot* const callee = rooms_.addresses.Find(to);
-    // On another node: nobody whom the graph of waits knows.
-    const bool is_here = callee != nullptr || to.node == self.node;
-    const std::uint64_t callee_id = is_here ? to.id : 0;
-    edge.Begin(wait.id(), callee_id, request->type, now, CallEdges::TicketOf(callee, *request));
-    if (marks_.any()) [[unlikely]]
-      MarkCall(*request, to, callee);
-    ++sends_;
-    const bool is_message = IsMessage(*request);  // or an inspection
-    const Delivery::Attempt attempt = Delivery::TryMain(callee, to, request);
-    if (attempt.IsTaken()) [[likely]] {
-      if (attempt.outcome == core::PushOutcome::kMustSchedule) callee->Schedule();
-    } else {
-      auto sent = rooms_.delivery.Complete({callee, attempt.outcome}, to, request);
-      if (!sent) {
-        wait.Withdraw();
-        edge.End();
-        return sent.error() == gen::ErrBusy ? CallWhenThereIsRoom(to, std::move(request), deadline)
-                                            : std::move(sent.error());
-      }
-    }
-    if (is_message) counts_.Sent();
-    // Nearly always the callee has the request and does not wait itself; its edge is read after this one is sent, see
-    // CallEdge.
-    if (edge.Sent(wait.id()) && (!attempt.IsTaken() || callee->WaitedForCertain() != 0)) {
-      rooms_.wait_graph.BreakDeadlock(*this);
-    }
-    auto outcome = wait.Wait(deadline);
-    if (wait.answer == nullptr) [[unlikely]]
-      return CallUnanswered(outcome, edge);
-    edge.End();
-    return std::move(wait.answer);
-  });
+  }
+  if (is_message) counts_.Sent();
+  // Nearly always the callee has the request and does not wait itself; its edge is read after this one is sent, see
+  // CallEdge.
+  if (edge.Sent(wait.id()) && (!attempt.IsTaken() || callee->WaitedForCertain() != 0)) {
+    rooms_.wait_graph.BreakDeadlock(*this);
+  }
+  auto outcome = wait.Wait(deadline);
+  if (wait.answer == nullptr) [[unlikely]]
+    return CallUnanswered(outcome, edge);
+  edge.End();
+  return std::move(wait.answer);
 }
 
 void Process::MarkCall(core::Envelope& request, gen::PID to, const ProcessSlot* callee) {

@@ -178,8 +178,8 @@ class Process final : public ProcessRunner, public gen::PoolHost {
     SetDefaultPriority(priority);
   }
   void UseTrace(bool has_trace) noexcept override { SetHasTrace(has_trace); }
-  // Returns what `verb` returns; NotInOwnTurn outside of this process's turns. Only SendEnvelope makes the check itself,
-  // together with the look at its marks: a plain send has one branch for both.
+  // Returns what `verb` returns; NotInOwnTurn outside of this process's turns. Calls and answers make the same check by
+  // hand, as InTurn costs them instructions. A send makes it together with the look at its marks, in one branch.
   template <class Verb>
   std::invoke_result_t<Verb> InTurn(const char* function, Verb verb) {
     if (!IsInOwnTurn()) [[unlikely]]

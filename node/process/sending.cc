@@ -126,19 +126,19 @@ bool ProcessRunner::IsOpenQuestion() const noexcept {
 
 gen::Result<void> Process::SendResponseEnvelope(gen::PID from, gen::Ref ref,
                                                 core::EnvelopePtr response) {
-  return InTurn("SendResponse", [&]() -> gen::Result<void> {
-    ++sends_;
-    if (current_ != nullptr && current_->ref == ref.id && !answered_ && WantsAnswer(*current_)) {
-      answered_ = true;
-    } else if (ProcessCold* cold = ColdIfAny()) {
-      cold->open_requests.erase(ref);
-    }
-    response->from = rooms_.addresses.PidOf(Id()).ToAddress();
-    marks_.ApplyTrace(*response, *this);
-    if (AnswerCall(rooms_.addresses, from, ref.id, response)) [[likely]]
-      return {};
-    return rooms_.delivery.Respond(from, ref.id, std::move(response));
-  });
+  if (!InOwnTurn()) [[unlikely]]
+    return NotInOwnTurn("SendResponse");
+  ++sends_;
+  if (current_ != nullptr && current_->ref == ref.id && !answered_ && WantsAnswer(*current_)) {
+    answered_ = true;
+  } else if (ProcessCold* cold = ColdIfAny()) {
+    cold->open_requests.erase(ref);
+  }
+  response->from = rooms_.addresses.PidOf(Id()).ToAddress();
+  marks_.ApplyTrace(*response, *this);
+  if (AnswerCall(rooms_.addresses, from, ref.id, response)) [[likely]]
+    return {};
+  return rooms_.delivery.Respond(from, ref.id, std::move(response));
 }
 
 gen::Result<gen::TimerHandle> Process::SendEnvelopeAfter(const gen::Target& to,

@@ -37,22 +37,6 @@ core::EnvelopePtr ProcessRunner::DetachHeld(core::Envelope& envelope) {
   return core::EnvelopePtr(&envelope);
 }
 
-namespace {
-
-// Returns an envelope without a value: whose message it is, and what counts it.
-core::EnvelopePtr HeadOf(const core::Envelope& envelope) {
-  core::EnvelopePtr head = core::MakeSignal(envelope.kind, core::Lane::kMain);
-  head->from = envelope.from;
-  head->ref = envelope.ref;
-  head->deadline = envelope.deadline;
-  head->generation = envelope.generation;
-  head->flags = static_cast<std::uint8_t>(
-      envelope.flags & (core::Envelope::kFlagRouted | core::Envelope::kFlagStamped));
-  return head;
-}
-
-}  // namespace
-
 bool Process::Stash(core::Envelope& envelope) {
   MustBeInOwnTurn("Stash");
   if (current_ != &envelope || !IsMessage(envelope) || answered_) {
@@ -101,20 +85,19 @@ std::size_t Process::UnstashAll() {
   return count;
 }
 
-// The queue may be the user's, and throw: then it has destroyed the message that it was given, and the head alone can
-// tell whose it was.
+// The queue may be the user's, and throw: then it has destroyed the message that it was given, and the head alone tells
+// whose that was.
 void Process::ReturnToQueue(std::vector<core::EnvelopePtr> stash) {
-  core::EnvelopePtr head;
+  core::EnvelopePtr head;  // made before anything is given away
   try {
-    while (!stash.empty()) {
-      head = HeadOf(*stash.back());
-      core::EnvelopePtr last = std::move(stash.back());
-      stash.pop_back();
-      GetQueueLane()->Return(std::move(last), mailbox_);
-    }
+    head =
+        core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage), core::Lane::kMain);
+    GetQueueLane()->Return(stash, *head, mailbox_);
   } catch (...) {
-    Hold(static_cast<std::int64_t>(stash.size()) + 1);
+    const bool is_lost = head != nullptr;
+    Hold(static_cast<std::int64_t>(stash.size()) + (is_lost ? 1 : 0));
     Cold().stash = std::move(stash);
+    if (!is_lost) throw;  // there was no memory for it
     if (IsRouted(*head)) Cold().counts.routed_unstashed.Add();
     Drop(std::move(head), gen::DropReason::kFailed,
          gen::Error(gen::ErrorCode::kInternal, "Return of a mailbox threw: " + core::ThrownText()));

@@ -93,9 +93,26 @@ void QueueLane::PutBehind(core::EnvelopePtr notice, core::Mailbox& mailbox) {
   NoteSize(mailbox);
 }
 
-void QueueLane::Return(core::EnvelopePtr envelope, core::Mailbox& mailbox) {
+void QueueLane::Return(std::vector<core::EnvelopePtr>& envelopes, core::Envelope& given,
+                       core::Mailbox& mailbox) {
   std::lock_guard lock(mutex_);
-  queue_->Return(gen::OwnedMessage(std::move(envelope)));
+  try {
+    while (!envelopes.empty()) {
+      core::EnvelopePtr last = std::move(envelopes.back());
+      envelopes.pop_back();
+      given.kind = last->kind;
+      given.flags = static_cast<std::uint8_t>(
+          last->flags & (core::Envelope::kFlagRouted | core::Envelope::kFlagStamped));
+      given.from = last->from;
+      given.ref = last->ref;
+      given.generation = last->generation;
+      given.deadline = last->deadline;
+      queue_->Return(gen::OwnedMessage(std::move(last)));
+    }
+  } catch (...) {
+    NoteSize(mailbox);  // of those before
+    throw;
+  }
   NoteSize(mailbox);
 }
 

@@ -127,8 +127,9 @@ gen::Result<std::uint32_t> Changes::SetBound(ProcessSlot& process, gen::PID pid,
   const auto before = SetMailboxSize(process, static_cast<std::uint32_t>(messages));
   if (before) return *before;
   return gen::Error(gen::ErrorCode::kUnsupported,
-                    "mailbox_size: its mailbox is custom: a MailboxQueue of the program's, which "
-                    "alone knows its bound");
+                    fmt::format("mailbox_size: {}, but its mailbox is custom: a MailboxQueue of "
+                                "the program's, which alone knows its bound",
+                                messages));
 }
 
 gen::Result<void> Changes::SetProcessMailboxSize(const gen::Target& to, int messages) {

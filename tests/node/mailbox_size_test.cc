@@ -168,7 +168,8 @@ TEST_CASE("mailbox size: by a request of high priority, all or nothing") {
                               t.node.Call(custom, gen::ProcessChange(change), high).error()}) {
     CHECK(refused == gen::ErrUnsupported);
     CHECK(refused.detail() ==
-          "mailbox_size: its mailbox is custom: a MailboxQueue of the program's, which alone knows "
+          "mailbox_size: 6, but its mailbox is custom: a MailboxQueue of the program's, which "
+          "alone knows "
           "its bound");
   }
   CHECK(t.node.ProcessInfo(custom)->mailbox == "custom");

@@ -59,8 +59,10 @@ gen::Result<void> PublishedValue::Send(gen::PID remote, gen::PID from,
   if (found == peer.subscribers.end()) return gen::ErrNoConnection;  // of a former connection
   const auto form = FormIn(*connection);
   if (!form) return form.error();
-  const auto& text = encoded_[static_cast<std::size_t>(*form)].text;
-  if (!text) {  // it takes the other form since a moment ago
+  const auto& taken = encoded_[static_cast<std::size_t>(*form)].text;
+  // It may have said since a moment ago that it takes the other form, and goes on to take terms.
+  const auto& text = taken ? taken : encoded_[static_cast<std::size_t>(Form::kTerm)].text;
+  if (!text) {
     return gen::Error(gen::ErrorCode::kBusy,
                       fmt::format("{} has just said which types it packs", remote.node));
   }

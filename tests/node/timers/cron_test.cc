@@ -467,7 +467,7 @@ TEST_CASE("cron: a node looks at once for what is due when the machine's clock w
   for (std::size_t runs = 1; runs <= 2; ++runs) {
     set = runs * 10min;
     // The descriptor becomes readable, as when the clock is set. The job's own timer has a minute to go, which is more
-    // than the test waits.
+    // than the test waits without a sanitizer.
     itimerspec soon = {};
     soon.it_value.tv_nsec = 1;
     CHECK(timerfd_settime(alarms.front(), 0, &soon, nullptr) == 0);
