@@ -63,8 +63,9 @@ std::string Misfit(const PoolOptions& options, const PoolChange& change) {
         "the program's, which alone knows its bound",
         *change.worker_mailbox_size);
   }
-  if (options.autoscale) return {};
-  std::string misfit;
+  // Else worker_mailbox would be told as wrong, which was not given.
+  std::string misfit = PoolChange{.worker_mailbox_size = change.worker_mailbox_size}.Validate();
+  if (!misfit.empty() || options.autoscale) return misfit;
   for (const gen::PoolChangeField& field : gen::PoolChangeFields()) {
     if (!misfit.empty() || !std::string_view(field.name).starts_with("autoscale_")) continue;
     std::visit(

@@ -76,6 +76,7 @@ TEST_CASE("pool change: mailboxes of workers of another kind keep it; a custom o
   f.Ready(replaced);
   f.Send(7, 20);
   CHECK(lost() == 2);
+  CHECK(Change(f, {.worker_mailbox_size = -1}).starts_with("worker_mailbox_size: -1"));
   CHECK(Change(f, {.worker_mailbox_size = 3}).empty());
   CHECK(f.host.At(replaced).capacity == 3);
   f.WorkAll();
