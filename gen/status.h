@@ -57,7 +57,7 @@ class [[nodiscard]] CallResult {
       : response_(std::move(response)), status_(std::move(status)) {}
   // Refuses, with a sentence of the compiler, what MatchRequest returns when some requests have no handler.
   template <detail::OptionalOf<CallResult> Optional>
-  CallResult(Optional&&) {  // NOLINT(google-explicit-constructor)
+  CallResult(Optional&&) {  // NOLINT(google-explicit-constructor,bugprone-*)
     static_assert(!detail::OptionalOf<Optional, CallResult>,
                   "MatchRequest: other requests have no handler: let the last one take "
                   "gen::Message&, or look whether there is a result");

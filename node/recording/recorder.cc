@@ -52,29 +52,29 @@ class Recorder::Recording final : public TraceFile {
   // In a fork there is no writer, which may have had the lock.
   gen::Result<TraceFileSummary> End() override {
     if (fork_guard_.IsForked()) return fork_guard_.Error();
-    std::unique_lock lock(mutex);
-    must_end = true;
-    changed.notify_all();
-    changed.wait(lock, [this] { return done.has_value(); });
-    return *done;
+    std::unique_lock lock(mutex_);
+    must_end_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return done_.has_value(); });
+    return *done_;
   }
   [[nodiscard]] bool IsOpen() const override {
     if (fork_guard_.IsForked()) return false;
-    std::lock_guard lock(mutex);
-    return !done.has_value();
+    std::lock_guard lock(mutex_);
+    return !done_.has_value();
   }
   // Waits until there is something to write. False: the recording ends now.
   bool Await() {
-    std::unique_lock lock(mutex);
-    (void)changed.wait_for(lock, kTakeEvery, [this] { return must_end; });
+    std::unique_lock lock(mutex_);
+    (void)changed_.wait_for(lock, kTakeEvery, [this] { return must_end_; });
     const bool is_over =
         duration != gen::kInfinite && core::SteadyNow() - origin >= duration.count();
-    return !must_end && !is_over;
+    return !must_end_ && !is_over;
   }
   void SetDone(gen::Result<TraceFileSummary> result) {
-    std::lock_guard lock(mutex);
-    done = std::move(result);
-    changed.notify_all();
+    std::lock_guard lock(mutex_);
+    done_ = std::move(result);
+    changed_.notify_all();
   }
 
   core::ThreadedDispatcher& dispatcher;
@@ -89,10 +89,10 @@ class Recorder::Recording final : public TraceFile {
 
  private:
   const ForkGuard fork_guard_;  // a copy: the node may have ended
-  mutable std::mutex mutex;
-  std::condition_variable changed;
-  bool must_end = false;
-  std::optional<gen::Result<TraceFileSummary>> done;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool must_end_ = false;
+  std::optional<gen::Result<TraceFileSummary>> done_;
 };
 
 Recorder::Recorder(const Addresses& addresses, NodeLog& log, const ForkGuard& fork_guard,

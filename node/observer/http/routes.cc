@@ -94,7 +94,7 @@ ObserverAnswer OneProcess(gen::Process& self, const UrlQuery& parameters) {
 ObserverAnswer Tree(gen::Process& self, const ObserverState& state, const UrlQuery& parameters) {
   auto query = ParseTreeQuery(parameters);
   if (!query) return {.status = 400, .body = std::string(query.error().detail()) + '\n'};
-  const auto tree = AskCollector(self, state, WantTree{std::move(*query)});
+  const auto tree = AskCollector(self, state, WantTree{*query});
   return tree ? JsonAnswer(TreeJson(**tree)) : kNotCollected;
 }
 
