@@ -12,7 +12,7 @@ built=$work/checkout/build/release/tests/bench
 mkdir -p "$work/checkout/scripts" "$work/checkout/tests/bench/peers/erlang" "$built/peers/caf" \
   "$work/other/tests/bench" "$work/bin"
 cp "$source_dir"/scripts/{bench,common.sh} "$work/checkout/scripts"
-cp "$source_dir"/tests/bench/{table.awk,scale.sh,scale.awk} "$work/checkout/tests/bench"
+cp "$source_dir"/tests/bench/{median.awk,table.awk,scale.sh,scale.awk} "$work/checkout/tests/bench"
 cp "$source_dir"/tests/bench/peers/chart.awk "$work/checkout/tests/bench/peers"
 for command in "$work/checkout/scripts/setup" "$work/bin/cmake" "$work/bin/erl"; do
   printf '#!/bin/sh\nexit 0\n' >"$command"

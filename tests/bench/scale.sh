@@ -64,5 +64,5 @@ for entry in "${rows[@]}"; do
     done
   done
   [[ ! -t 2 ]] || printf '\r%50s\r' '' >&2
-  awk -F, -v expected="$expected" -f "$here/scale.awk" "$work/runs"
+  awk -F, -v expected="$expected" -f "$here/median.awk" -f "$here/scale.awk" "$work/runs"
 done

@@ -5,15 +5,6 @@
 # title   with peers: what the chart calls the row
 # ratios  with peers: the file that gets "title|CAF's ratio|Erlang's" for the chart, "-" for what has not run
 
-# The median of values[1..count], which are sorted by this.
-function median(values, count,    i, j, x) {
-  for (i = 2; i <= count; ++i) {
-    x = values[i]
-    for (j = i - 1; j > 0 && values[j] > x; --j) values[j + 1] = values[j]
-    values[j + 1] = x
-  }
-  return count % 2 ? values[(count + 1) / 2] : (values[count / 2] + values[count / 2 + 1]) / 2
-}
 function resample(from, count, into,    i) {
   for (i = 1; i <= count; ++i) into[i] = from[int(rand() * count) + 1]
 }

@@ -71,8 +71,9 @@ done
 
 # median ROW WAY COLUMN
 median() {
-  awk -F, -v row="$1" -v way="$2" -v column="$3" '$1 == row && $2 == way { print $column }' "$work/results" |
-    sort -g | awk '{ values[NR] = $1 } END { print (values[int((NR + 1) / 2)] + values[int(NR / 2) + 1]) / 2 }'
+  awk -F, -v row="$1" -v way="$2" -v column="$3" -f "$here/median.awk" -f /dev/stdin "$work/results" <<<'
+    $1 == row && $2 == way { found[++count] = $column }
+    END { print median(found, count) }'
 }
 
 printf '%-10s %-10s %10s %10s %8s %10s %8s\n' row by off on ratio "$readers read" ratio

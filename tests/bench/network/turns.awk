@@ -2,15 +2,6 @@
 #
 # A ratio is the median of those of the rounds: both runs of one have been made within seconds of each other.
 
-# The median of values[1..count], which are sorted by this.
-function median(values, count,    i, j, x) {
-  for (i = 2; i <= count; ++i) {
-    x = values[i]
-    for (j = i - 1; j > 0 && values[j] > x; --j) values[j + 1] = values[j]
-    values[j + 1] = x
-  }
-  return count % 2 ? values[(count + 1) / 2] : (values[count / 2] + values[count / 2 + 1]) / 2
-}
 # How many times the speed of `base` the row has, and the least and most of it.
 function ratio(row, base,    round, values, middle) {
   for (round = 1; round <= rounds; ++round) values[round] = time[base, round] / time[row, round]

@@ -88,4 +88,4 @@ for ((round = 1; round <= rounds; ++round)); do
   done
 done
 [[ ! -t 2 ]] || printf '\r%40s\r' '' >&2
-awk -F, -f "$here/turns.awk" "$work/results"
+awk -F, -f "$here/../median.awk" -f "$here/turns.awk" "$work/results"
