@@ -1,6 +1,7 @@
 // What gives turns to schedulables: the interface of all policies, their options and counters.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -129,6 +130,12 @@ class Dispatcher {
   static constexpr const char* kStartAfterStop = "Dispatcher::Start called after Stop";
 
   DispatcherOptions options_;
+
+ private:
+  friend class Worker;
+
+  // The latest time of the coarse clock that a worker has seen; see Worker::TurnTime. Written about once in each tick.
+  alignas(64) std::atomic<std::int64_t> time_seen_{0};
 };
 
 }  // namespace ergon::core

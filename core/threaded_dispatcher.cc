@@ -47,6 +47,7 @@ Schedulable* ThreadedWorker::Search() {
   raids_.Restart();
   if (!searching) raids_.Finish();
   for (;;) {
+    TellTime();
     const std::int64_t idle_since = SteadyNow();
     Schedulable* found = Look(duration);
     const bool last = !searching || idle.EndSearch();

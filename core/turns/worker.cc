@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include <ergon/core/clock.h>
 #include <ergon/core/dispatcher.h>
 #include <ergon/core/foundations/fatal.h>
 #include <ergon/core/foundations/only_runtime.h>
@@ -31,6 +34,7 @@ void DoNothing(void*, Fiber&, Fiber&) {}
 
 Worker::Worker(Dispatcher& dispatcher, int index, FiberPool& fibers, DispatcherHooks* hooks)
     : dispatcher_(dispatcher),
+      time_seen_(dispatcher.time_seen_),
       hooks_(hooks),
       index_(index),
       fibers_(fibers),
@@ -81,6 +85,22 @@ TurnEnd Worker::Resume(Fiber& fiber) {
   if (worker == nullptr) Fatal("Worker::Resume", "called outside of a turn");
   worker->resumed_ = &fiber;
   return TurnEnd::kResumes;
+}
+
+// Where turns last about as long as a tick of the clock each of them looks, for it has gone on at each look. A worker
+// alone always does, as nobody tells it.
+std::int64_t Worker::LookAtClock() noexcept {
+  const std::int64_t now = SteadyCoarseNow();
+  const bool stands_still = now == turn_time_ && dispatcher_.workers() > 1;
+  turns_between_looks_ =
+      stands_still ? std::min(2 * turns_between_looks_, kMostTurnsBetweenLooks) : 1;
+  turns_to_look_ = turns_between_looks_;
+  turn_time_ = now;
+  // Relaxed: a hint. Stored once in a tick, so that the line stays in the caches of all.
+  if (time_seen_.load(std::memory_order_relaxed) < now) {
+    time_seen_.store(now, std::memory_order_relaxed);
+  }
+  return now;
 }
 
 void Worker::Release(void*, Fiber& from, Fiber& to) { to.worker_->fibers_.Put(from); }

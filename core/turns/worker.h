@@ -75,6 +75,16 @@ class Worker {
   const Schedulable* running() const { return running_.load(std::memory_order_acquire); }
   std::uint64_t turns() const { return turns_.Read(); }
 
+  // To be called at the beginning of a turn, once: returns the time, in nanoseconds of the machine's coarse clock
+  // (clock.h). To read that takes a tenth of a short turn. So, while it stands still from look to look, only every eighth
+  // turn looks, or the first one after another worker has seen it go on, as after a long turn. Only when all workers
+  // have had long turns meanwhile, after short ones, do up to seven turns more get the time from before those.
+  std::int64_t TurnTime() noexcept {
+    if (--turns_to_look_ > 0 && time_seen_.load(std::memory_order_relaxed) == turn_time_) [[likely]]
+      return turn_time_;
+    return LookAtClock();
+  }
+
  protected:
   // `fibers` must have been made with Worker::FiberBody.
   Worker(Dispatcher& dispatcher, int index, FiberPool& fibers, DispatcherHooks* hooks);
@@ -96,25 +106,39 @@ class Worker {
 
   // Notes that the worker has nothing to run and may be about to sleep.
   void NoteNothingToRun() { running_.store(nullptr, std::memory_order_relaxed); }
+  // Tells the other workers the time. A worker that looks for work does, so that there is nearly always one that has seen
+  // the clock go on.
+  void TellTime() noexcept {
+    (void)LookAtClock();
+    turns_to_look_ = 0;  // the search may last
+  }
   void CountSteal() { steals_.Add(); }
   void CountWakeup() { wakeups_.Add(); }
 
  private:
   friend struct TurnLayout;
 
+  static constexpr std::int32_t kMostTurnsBetweenLooks = 8;
+
   // Acquire; partner: SetHooks.
   DispatcherHooks* hooks() const { return hooks_.load(std::memory_order_acquire); }
+  [[gnu::noinline]] std::int64_t LookAtClock() noexcept;
   static void RunTurn(Fiber& self, Schedulable& schedulable);
   static void Switch(Fiber& from, Fiber& to, Fiber::AfterSwitch after, void* context);
   static void Release(void* context, Fiber& from, Fiber& to);
 
   Dispatcher& dispatcher_;
+  std::atomic<std::int64_t>& time_seen_;  // the dispatcher's
   std::atomic<DispatcherHooks*> hooks_;
   const int index_;
   Fiber* current_ = nullptr;       // the fiber that runs now
   Fiber* resumed_ = nullptr;       // from Resume until RunTurn has returned
   Fiber* thread_fiber_ = nullptr;  // the one RunLoop was called on; never enters the cache
   FiberCache fibers_;
+  // At the coarse clock.
+  std::int32_t turns_to_look_ = 0;
+  std::int32_t turns_between_looks_ = 1;
+  std::int64_t turn_time_ = 0;  // what it said last
   std::atomic<Schedulable*> running_{nullptr};
   SingleWriterCounter turns_;
   SingleWriterCounter steals_;

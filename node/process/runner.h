@@ -144,7 +144,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   [[nodiscard]] bool ReportStarted();
   void ReportFailedInit(const gen::Reason& reason);
   // -- turn.cc --
-  core::TurnEnd RunMessages();
+  core::TurnEnd RunMessages(std::int64_t now);
   [[gnu::noinline]] core::TurnEnd Begin();
   [[gnu::noinline]] core::TurnEnd ResumeParked();
   void RunFunction();
@@ -178,7 +178,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   bool GiveToBehavior(core::Envelope& envelope);
   void CountGiven() noexcept;
   void CountExpired();
-  std::int64_t NoteTime();                          // once in a turn and after each wait; coarse
+  std::int64_t NoteTime(std::int64_t now);          // once in a turn and after each wait; coarse
   static constexpr std::uint8_t kTimeIsDue = 1;     // it has waited since the time was noted
   static constexpr std::uint8_t kRoomIsWanted = 2;  // senders wait; also at the end of the turn
   static constexpr std::uint8_t kTraceEnds = 4;     // of what was handled last

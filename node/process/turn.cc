@@ -25,7 +25,7 @@ core::TurnEnd ProcessRunner::RunTurn() {
   activity_.SetState(gen::ProcessState::kRunning);
   if (!started_ || must_run_) [[unlikely]]
     return Begin();
-  return RunMessages();
+  return RunMessages(core::Worker::CurrentInPlace()->TurnTime());
 }
 
 core::TurnEnd ProcessRunner::ResumeParked() {
@@ -49,13 +49,13 @@ core::TurnEnd ProcessRunner::Begin() {
     if (!RunInit(failure)) return core::TurnEnd::kCompleted;
   }
   if (must_run_) RunFunction();
-  return RunMessages();
+  return RunMessages(MachineTime::CoarseNow());  // Init may have waited
 }
 
 void ProcessRunner::RunFunction() {
   must_run_ = false;
   if (MustEnd()) return;
-  (void)NoteTime();
+  (void)NoteTime(MachineTime::CoarseNow());
   try {
     NoteStatus(behavior_->Receives() ? behavior_->ProcessRun() : gen::Status::Next());
   } catch (...) {
@@ -63,10 +63,9 @@ void ProcessRunner::RunFunction() {
   }
 }
 
-// Returns the machine's time, which is the node's, too, unless that has a clock of its own.
-inline std::int64_t ProcessRunner::NoteTime() {
+// `now` is the machine's time, which is the node's, too, unless that has a clock of its own. Returns it.
+inline std::int64_t ProcessRunner::NoteTime(std::int64_t now) {
   due_ &= static_cast<std::uint8_t>(~kTimeIsDue);
-  const std::int64_t now = MachineTime::CoarseNow();
   activity_.NoteTime(rooms_.has_own_clock ? rooms_.clock.CoarseNow() : now);
   return now;
 }
@@ -79,7 +78,7 @@ void ProcessRunner::BeginTrace(gen::TraceId trace) {
 }
 
 void ProcessRunner::DoWhatIsDue() {
-  if ((due_ & kTimeIsDue) != 0) (void)NoteTime();
+  if ((due_ & kTimeIsDue) != 0) (void)NoteTime(MachineTime::CoarseNow());
   if ((due_ & kTraceEnds) != 0) BeginTrace(0);
   if ((due_ & kMeasures) != 0) Measuring::BeginHandling(*this);
   if ((due_ & kRoomIsWanted) != 0 && !rooms_.back_pressure.Serve(*this)) {
@@ -134,8 +133,8 @@ void ProcessRunner::NotePace(bool goes_idle) {
   Cold().counts.work_pace.Look(rooms_.clock, begun, goes_idle);
 }
 
-core::TurnEnd ProcessRunner::RunMessages() {
-  TurnBudget budget(rooms_.dispatcher.options(), pace_, NoteTime());
+core::TurnEnd ProcessRunner::RunMessages(std::int64_t now) {
+  TurnBudget budget(rooms_.dispatcher.options(), pace_, NoteTime(now));
   sends_ = 0;
   std::uint32_t generation = Generation();
   for (;;) {
@@ -194,7 +193,7 @@ void ProcessRunner::NoteStatus(const gen::Status& status) {
     while (last.has_next()) {
       const auto next = std::exchange(Cold().next, nullptr);
       activity_.NoteContinuation();
-      (void)NoteTime();
+      (void)NoteTime(MachineTime::CoarseNow());
       last = next && !MustEnd() ? next() : gen::Continue();
     }
     NoteStatus(last);

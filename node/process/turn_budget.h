@@ -60,7 +60,7 @@ class BasicTurnBudget {
   static constexpr int kFirstStride = 4;
 
   // Uses `throughput`, `turn_ns` (0: exactly `throughput` messages) and `turn_limit_ns` (0: none) of the options.
-  // `options` and `pace` outlive the budget; `coarse_now` is Time::CoarseNow().
+  // `options` and `pace` outlive the budget; `coarse_now` is Time::CoarseNow(), or Worker::TurnTime.
   BasicTurnBudget(const core::DispatcherOptions& options, TurnPace& pace,
                   std::int64_t coarse_now) noexcept
       : options_(options), pace_(pace), began_(coarse_now), left_(FirstStride(options.throughput)) {

@@ -39,7 +39,7 @@ class Activity {
   [[nodiscard]] bool IsWith(std::uint64_t request) const noexcept {
     return ref_.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(request);
   }
-  // Returns since when, in Milliseconds of the coarse clock.
+  // Returns since when, in Milliseconds of the coarse clock; see also Worker::TurnTime.
   [[nodiscard]] std::uint32_t since() const noexcept {
     return since_.load(std::memory_order_relaxed);
   }

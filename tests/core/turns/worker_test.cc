@@ -1,4 +1,5 @@
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -8,6 +9,7 @@
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 
+#include <ergon/core/clock.h>
 #include <ergon/core/turns/worker.h>
 #include <ergon/core/work_sharing.h>
 #include <ergon/core/work_stealing.h>
@@ -45,6 +47,103 @@ TEST_CASE("worker: a parked turn goes on where it was") {
   dispatcher->Schedule(task);
   REQUIRE(done.WaitFor(kDeadlineNs));
   CHECK(value == 101);
+}
+
+// Waits for the coarse clock to go on, and returns the new time.
+std::int64_t NextTick() {
+  const std::int64_t before = SteadyCoarseNow();
+  std::int64_t now = before;
+  while (now == before) now = SteadyCoarseNow();
+  return now;
+}
+
+// Turns of one worker, one after the other, that note the time by the clock, and by their worker.
+struct TimedTurns {
+  struct Times {
+    std::int64_t before;
+    std::int64_t told;
+    std::int64_t after;
+  };
+
+  // As many turns, of which each goes on with `rest`.
+  void Run(Dispatcher& dispatcher, int count, const std::function<void()>& rest) {
+    Event done;
+    Turn turn([&] {
+      const std::int64_t before = SteadyCoarseNow();
+      const std::int64_t told = Worker::Current()->TurnTime();
+      times.push_back({before, told, SteadyCoarseNow()});
+      rest();
+      if (--count > 0) return TurnEnd::kYielded;
+      done.Set();
+      return TurnEnd::kCompleted;
+    });
+    dispatcher.Schedule(turn);
+    REQUIRE(done.WaitFor(kDeadlineNs));
+  }
+
+  std::vector<Times> times;
+};
+
+TEST_CASE("worker: long turns are told exactly when they began, and a worker alone tells all") {
+  for (const int workers : {1, 2}) {
+    auto dispatcher = MakeWorkStealing({.workers = workers});
+    REQUIRE(dispatcher->Start(nullptr));
+    TimedTurns turns;
+    turns.Run(*dispatcher, 10, NextTick);
+    if (workers == 1) turns.Run(*dispatcher, 40, [] {});
+    for (const auto& [before, told, after] : turns.times) {
+      CHECK(told >= before);
+      CHECK(told <= after);
+    }
+  }
+}
+
+TEST_CASE("worker: short turns are told when one of the seven before them began") {
+  auto dispatcher = MakeWorkStealing({.workers = 2});
+  REQUIRE(dispatcher->Start(nullptr));
+  TimedTurns turns;
+  turns.Run(*dispatcher, 40, [] {});
+  for (std::size_t i = 0; i < turns.times.size(); ++i) {
+    CHECK(turns.times[i].told >= turns.times[i < 7 ? 0 : i - 7].before);
+    CHECK(turns.times[i].told <= turns.times[i].after);
+  }
+}
+
+TEST_CASE("worker: after a long turn the time is new, if another worker has looked") {
+  auto dispatcher = MakeWorkStealing({.workers = 2});
+  REQUIRE(dispatcher->Start(nullptr));
+  for (int round = 0; round < 10; ++round) {
+    TimedTurns turns;
+    int turn = 0;
+    std::int64_t seen = 0;
+    std::vector<std::unique_ptr<Turn>> others;
+    turns.Run(*dispatcher, 40, [&] {
+      if (++turn != 30) return;
+      NextTick();
+      Event looked;
+      others.push_back(std::make_unique<Turn>([&] {
+        seen = Worker::Current()->TurnTime();
+        looked.Set();
+        return TurnEnd::kCompleted;
+      }));
+      dispatcher->Schedule(*others.back());
+      CHECK(looked.WaitFor(kDeadlineNs));
+    });
+    CHECK(turns.times[30].told >= seen);
+    CHECK(seen > turns.times[29].before);
+  }
+}
+
+TEST_CASE("worker: after a sleep the time is new") {
+  auto dispatcher = MakeWorkStealing({.workers = 2});
+  REQUIRE(dispatcher->Start(nullptr));
+  TimedTurns turns;
+  turns.Run(*dispatcher, 40, [] {});
+  for (int i = 0; i < 20; ++i) {
+    (void)NextTick();
+    turns.Run(*dispatcher, 1, [] {});
+    CHECK(turns.times.back().told >= turns.times.back().before - kCoarseLag);
+  }
 }
 
 TEST_CASE("worker: parked turns move between workers") {
