@@ -234,9 +234,11 @@ void ErlangTransport::TakeOver(const Settings& fresh) {
 
 gen::Result<void> ErlangTransport::Deliver(gen::PID remote, core::EnvelopePtr& envelope) {
   if (node::KindOf(*envelope) == gen::EnvelopeKind::kMessage) [[likely]] {
-    gen::Result<void> sent = messages_.Send(remote, *envelope);
-    if (sent) envelope.reset();
-    return sent;
+    gen::Result<void> taken = messages_.Send(remote, *envelope);
+    if (!taken) [[unlikely]]
+      return taken;
+    envelope.reset();
+    return {};
   }
   gen::Result<void> sent;
   switch (node::KindOf(*envelope)) {

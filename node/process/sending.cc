@@ -6,6 +6,7 @@
 #include <ergon/node/delivery/answer_call.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/envelope_marks.h>
+#include <ergon/node/delivery/transport.h>
 #include <ergon/node/groups/groups.h>
 #include <ergon/node/links/exit_signals.h>
 #include <ergon/node/process/process.h>
@@ -91,7 +92,16 @@ gen::Result<void> Process::CompleteToWorker(ProcessSlot& pool, gen::PID to,
 
 gen::Result<void> Process::CompleteSend(Delivery::Attempt attempt, gen::PID to,
                                         core::EnvelopePtr& envelope) {
-  return AfterSend(rooms_.delivery.Complete(attempt, to, envelope), to, envelope);
+  // To another node: what Delivery::Complete does, in fewer steps.
+  Transport* const transport =
+      attempt.slot == nullptr && !IsTick(*envelope) ? rooms_.addresses.TransportTo(to) : nullptr;
+  auto sent = transport != nullptr ? transport->Deliver(to, envelope)
+                                   : rooms_.delivery.Complete(attempt, to, envelope);
+  if (!sent) [[unlikely]]
+    return AfterSend(std::move(sent), to, envelope);
+  counts_.Sent();
+  MaybeYield();
+  return {};
 }
 
 gen::Result<void> Process::AfterSend(gen::Result<void> sent, gen::PID to,

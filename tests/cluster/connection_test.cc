@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <doctest/doctest.h>
@@ -153,18 +154,21 @@ TEST_CASE(
   const auto received = [&](std::uint64_t flags) {
     Pair pair(flags, frame);
     pair.connection->SendMessageFrame(frame);
+    // In two parts.
+    const std::string_view whole(frame);
+    pair.connection->SendMessageFrame(whole.substr(0, 80), whole.substr(80));
     std::string bytes;
     CHECK(kit::Eventually([&] {
       pair.context.poll();
       bytes += pair.Received();
-      return bytes.size() >= 2 * (flags == kOwnFlags ? frame : older).size();
+      return bytes.size() >= 3 * (flags == kOwnFlags ? frame : older).size();
     }));
     pair.connection->Fail("for the test");
     pair.context.run();
     return bytes;
   };
-  CHECK(received(kOwnFlags) == frame + frame);
-  CHECK(received(kOwnFlags & ~(kFlagSendSender | kFlagExitPayload)) == older + older);
+  CHECK(received(kOwnFlags) == frame + frame + frame);
+  CHECK(received(kOwnFlags & ~(kFlagSendSender | kFlagExitPayload)) == older + older + older);
 }
 
 TEST_CASE("connection: a signal with a trace id goes with a token, to a peer that takes them") {

@@ -88,13 +88,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Sends a signal with any payload. Returns kIncorrect if its frame is larger than the peer takes (see CheckFrame),
   // and kNoConnection if the connection is down; nothing is sent then.
   [[nodiscard]] gen::Result<void> TrySend(const Signal& signal, SentAs as);
-  // Send the frame of a message, see OpenMessage and CheckFrame, and the frame of a request, whose sender waits. The
-  // connection is not down, see Connections::With.
-  void SendMessageFrame(std::string_view frame) {
-    PutFrame(frame);
+  // Send the frame of a message, see OpenMessage and CheckFrame, which may end with `rest`; and the frame of a request,
+  // whose sender waits. The connection is not down, see Connections::With.
+  void SendMessageFrame(std::string_view frame, std::string_view rest = {}) {
+    PutFrame(frame, rest);
     ++out_sends_;
   }
-  void SendRequestFrame(std::string_view frame) { PutFrame(frame); }
+  void SendRequestFrame(std::string_view frame) { PutFrame(frame, {}); }
   void AddWaiter(const RoomWaiter& waiter) { waiters_.push_back(waiter); }
   // Returns whether a PID or an alias belongs to a former incarnation of the peer; false as long as this is not known.
   [[nodiscard]] bool IsFormer(gen::PID remote) const noexcept {
@@ -164,7 +164,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] bool IsFormerAlias(gen::PID remote) const;
   // Append a frame to what waits to be sent; Put may return why not.
   [[nodiscard]] gen::Result<void> Put(const Signal& signal);
-  void PutFrame(std::string_view frame);
+  void PutFrame(std::string_view frame, std::string_view rest);
   void AppendAsOlder(std::string_view frames);  // in a form that an older peer understands
   void Read();
   // Handles the complete frames, or puts them aside, and returns their size. is_held_: no room for the next one.

@@ -136,7 +136,9 @@ std::size_t Connection::TakeFrames(std::string_view bytes) {
     if (rest.size() < kFrameLengthBytes + length) break;
     const std::string_view frame = rest.substr(0, kFrameLengthBytes + length);
     const bool is_tick = length == 0;
-    if (!is_tick && !HoldsFrame(frame)) {
+    // Also with room, as long as something is put aside: that is handled first.
+    const bool takes_all = hold_.IsEmpty() && HasRoomForAnswers();
+    if (!is_tick && (takes_all || !HoldsFrame(frame))) {
       HandleFrame(frame.substr(kFrameLengthBytes));
       if (++handled % kHandledTogether == 0) together.Release();
     }
@@ -147,9 +149,7 @@ std::size_t Connection::TakeFrames(std::string_view bytes) {
   return at;
 }
 
-// Also with room, as long as something is put aside: that is handled first.
 bool Connection::HoldsFrame(std::string_view frame) {
-  if (hold_.IsEmpty() && HasRoomForAnswers()) return false;
   const auto parsed = parser_.Parse(frame.substr(kFrameLengthBytes));
   if (!parsed || (!hold_.IsFor(parser_.signal(), settings_.max_term_depth) &&
                   !IsLateSpawnReply(parser_.signal()))) {

@@ -104,13 +104,20 @@ bool Connection::WriteAtOnce() {
   return true;
 }
 
-void Connection::PutFrame(std::string_view frame) {
+void Connection::PutFrame(std::string_view frame, std::string_view rest) {
   // Of the flags that change frames, these alone change those of messages.
   const bool takes_tokens = (flags_ & kFlagBigTraceLabels) != 0;
   if ((flags_ & kFlagSendSender) != 0 && (takes_tokens || !HasToken(frame))) [[likely]] {
+    // First: without memory nothing of the frame may stay there.
+    const std::size_t needed = out_.size() + frame.size() + rest.size();
+    if (needed > out_.capacity()) [[unlikely]]
+      out_.reserve(needed);
     out_.append(frame);
-  } else {
+    if (!rest.empty()) out_.append(rest);
+  } else if (rest.empty()) {
     AppendAsOlder(frame);
+  } else {
+    AppendAsOlder(std::string(frame).append(rest));
   }
   NoteQueued();
   if (!flush_due_ && state_ == State::kUp) PostFlush();

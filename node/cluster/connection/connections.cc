@@ -13,8 +13,7 @@ std::shared_ptr<Connection> Connections::Find(gen::Atom node) const {
   return found == part.connections.end() ? nullptr : found->second;
 }
 
-// No reference is counted: the table keeps the connection as long as the lock is held. A stream of messages to one node
-// does not look for it each time.
+// No reference is counted: the table keeps the connection as long as the lock is held.
 LockedConnection Connections::FindLocked(gen::Atom node) const {
   const Part& part = PartOf(node);
   std::unique_lock lock(*part.mutex);
@@ -49,7 +48,7 @@ std::shared_ptr<Connection> Connections::Get(gen::Atom node) {
   return made;
 }
 
-LockedConnection Connections::Lock(gen::Atom node) {
+LockedConnection Connections::FindOrMake(gen::Atom node) {
   for (;; std::this_thread::yield()) {
     if (LockedConnection found = FindLocked(node)) {
       if (found->state() != Connection::State::kDown) return found;

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <asio/io_context.hpp>
@@ -108,8 +109,20 @@ class Connections {
   };
   [[nodiscard]] Part& PartOf(gen::Atom node) { return parts_[node.Index() % kParts]; }
   [[nodiscard]] const Part& PartOf(gen::Atom node) const { return parts_[node.Index() % kParts]; }
-  // See With. None: after Close.
-  LockedConnection Lock(gen::Atom node);
+  // See With. None: after Close. A stream of messages to one node does not look for it each time.
+  LockedConnection Lock(gen::Atom node) {
+    Part& part = PartOf(node);
+    {
+      std::unique_lock lock(*part.mutex);
+      Connection* const latest = part.latest;
+      if (latest != nullptr && latest->peer() == node &&
+          latest->state() != Connection::State::kDown) [[likely]] {
+        return {*latest, std::move(lock)};
+      }
+    }
+    return FindOrMake(node);
+  }
+  LockedConnection FindOrMake(gen::Atom node);
   // With the lock of the part.
   std::shared_ptr<Connection> Make(Part& part, gen::Atom node, bool is_dialled);
   // Returns whether the attempt of the peer counts, of both attempts.

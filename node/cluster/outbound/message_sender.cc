@@ -6,12 +6,13 @@
 #include <ergon/node/cluster/outbound/message_frames.h>
 #include <ergon/node/cluster/signals/references.h>
 #include <ergon/node/cluster/signals/scratch.h>
+#include <ergon/node/cluster/signals/text_head.h>
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/delivery/remote_names.h>
 
 namespace ergon::dist {
 
-gen::Result<void> MessageSender::Send(gen::PID remote, const core::Envelope& envelope) {
+gen::Result<void> MessageSender::SendAny(gen::PID remote, const core::Envelope& envelope) {
   if (node::IsImportant(envelope)) {  // see SendImportant
     return gen::Error(
         gen::ErrorCode::kUnsupported,
@@ -21,6 +22,28 @@ gen::Result<void> MessageSender::Send(gen::PID remote, const core::Envelope& env
   if (how == nullptr) return needs_.values.WhyNoWriter(envelope);
   return SendInForm(*how, remote.node,
                     [&](Form, Form& form) { return SendIn(form, remote, envelope, *how); });
+}
+
+inline gen::Result<void> MessageSender::SendFrame(Connection& connection, const gen::PID& remote,
+                                                  std::string_view frame, std::string_view rest) {
+  auto accepts = connection.Accepts(remote);
+  if (!accepts) [[unlikely]]
+    return accepts;
+  connection.SendMessageFrame(frame, rest);
+  needs_.totals.sent_to_nodes.Add();
+  return {};
+}
+
+// What SendIn does, without a frame between the text and what waits to be sent.
+gen::Result<void> MessageSender::SendText(gen::PID remote, const core::Envelope& envelope) {
+  const std::string& text = *envelope.ValueAs<std::string>();
+  const std::string_view head = TextHead(gen::PID::FromAddress(envelope.from), remote, text.size());
+  const std::size_t bytes = head.size() - kFrameLengthBytes + text.size();
+  if (bytes > needs_.settings.max_frame_bytes) [[unlikely]]
+    return FrameTooLarge(bytes, needs_.settings.max_frame_bytes, remote.node);
+  return needs_.connections.With(remote.node, [&](Connection& connection) {
+    return SendFrame(connection, remote, head, text);
+  });
 }
 
 gen::Result<void> MessageSender::SendIn(Form& form, const gen::PID& remote,
@@ -38,11 +61,7 @@ gen::Result<void> MessageSender::SendIn(Form& form, const gen::PID& remote,
     if (how.packed != nullptr) {
       if (auto taken = SelectForm(form, how, connection); !taken || form != tried) return taken;
     }
-    auto accepts = connection.Accepts(remote);
-    if (!accepts) return accepts;
-    connection.SendMessageFrame(*frame);
-    needs_.totals.sent_to_nodes.Add();
-    return {};
+    return SendFrame(connection, remote, *frame, {});
   });
 }
 

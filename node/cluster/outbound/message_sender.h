@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ergon/core/messages/envelope.h>
@@ -32,7 +33,9 @@ class MessageSender {
   };
   explicit MessageSender(const Needs& needs) : needs_(needs) {}
 
-  gen::Result<void> Send(gen::PID remote, const core::Envelope& envelope);
+  gen::Result<void> Send(gen::PID remote, const core::Envelope& envelope) {
+    return IsPlainText(remote, envelope) ? SendText(remote, envelope) : SendAny(remote, envelope);
+  }
   gen::Result<void> SendImportant(gen::PID remote, const core::Envelope& message, gen::PID local,
                                   std::uint64_t id);
   void AwaitRoom(gen::Atom node, gen::PID local, std::uint64_t id);
@@ -40,6 +43,17 @@ class MessageSender {
   void TellRoom(const std::vector<Connection::RoomWaiter>& waiters);
 
  private:
+  // Returns whether it is a string for a process, and nothing else has to be noted of it.
+  [[nodiscard]] bool IsPlainText(const gen::PID& remote, const core::Envelope& envelope) const {
+    constexpr auto kMarks = core::Envelope::kFlagImportant | core::Envelope::kFlagTraced;
+    return envelope.type == core::TypeOf<std::string>() && remote.creation != 0 &&
+           (envelope.flags & kMarks) == 0 && needs_.values.WriterOf(envelope)->packed == nullptr;
+  }
+  gen::Result<void> SendText(gen::PID remote, const core::Envelope& envelope);
+  gen::Result<void> SendAny(gen::PID remote, const core::Envelope& envelope);
+  // See Connection::SendMessageFrame. With the lock.
+  gen::Result<void> SendFrame(Connection& connection, const gen::PID& remote,
+                              std::string_view frame, std::string_view rest);
   // For SendInForm.
   gen::Result<void> SendIn(Form& form, const gen::PID& remote, const core::Envelope& envelope,
                            const Values::Writer& how);

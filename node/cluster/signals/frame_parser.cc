@@ -5,7 +5,7 @@
 
 namespace ergon::dist {
 
-gen::Result<void> FrameParser::Parse(std::string_view frame) {
+gen::Result<void> FrameParser::ParseOther(std::string_view frame) {
   // The control tuple says itself where it ends: a frame with the same first bytes has the same tuple.
   if (!head_.empty() && frame.size() > head_.size() &&
       std::memcmp(frame.data(), head_.data(), head_.size()) == 0) {

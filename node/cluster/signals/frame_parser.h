@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -18,7 +19,10 @@ class FrameParser {
   FrameParser(const Peers& peers, std::size_t max_depth) : peers_(peers), max_depth_(max_depth) {}
 
   // Parses a frame. If there is no error, signal() is the signal of the frame.
-  [[nodiscard]] gen::Result<void> Parse(std::string_view frame);
+  [[nodiscard]] gen::Result<void> Parse(std::string_view frame) {
+    if (!TakeSimilar(frame)) return ParseOther(frame);
+    return {};
+  }
   // Returns the signal of the last frame, which had no error. Valid until the next Parse, and as long as that frame.
   [[nodiscard]] const Signal& signal() const noexcept { return signal_; }
 
@@ -26,6 +30,18 @@ class FrameParser {
   [[nodiscard]] std::size_t KeptHeadBytes() const noexcept { return head_.size(); }
 
  private:
+  // Takes a frame with the same head as the last one, whose payload is one binary. Returns false for others.
+  [[nodiscard]] bool TakeSimilar(std::string_view frame) noexcept {
+    const std::size_t head = head_.size();
+    if (head == 0 || frame.size() <= head || std::memcmp(frame.data(), head_.data(), head) != 0) {
+      return false;
+    }
+    const std::string_view rest(frame.data() + head, frame.size() - head);
+    if (!IsOneBinary(rest)) return false;
+    signal_.payload = rest.substr(1);
+    return true;
+  }
+  gen::Result<void> ParseOther(std::string_view frame);
   void KeepHead(std::string_view frame);
 
   const Peers& peers_;

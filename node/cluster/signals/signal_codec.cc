@@ -28,20 +28,6 @@ gen::Result<std::string_view> TakeTerm(std::string_view& bytes, std::string_view
   return term;
 }
 
-// Returns whether the bytes are what most messages are: a version byte and one binary, as of a string or a packed value.
-// The length of the binary shows that nothing follows.
-bool IsOneBinary(std::string_view bytes) noexcept {
-  constexpr std::size_t kBinaryHeadBytes = 2 + 4;
-  if (bytes.size() <= kBinaryHeadBytes || static_cast<std::uint8_t>(bytes[0]) != kVersionByte) {
-    return false;
-  }
-  const std::size_t size = ReadBigEndian<std::uint32_t>(bytes.substr(2));
-  const TermTag tag{static_cast<std::uint8_t>(bytes[1])};
-  if (tag == TermTag::kBinary) return bytes.size() == kBinaryHeadBytes + size;
-  return tag == TermTag::kBitBinary && size != 0 && bytes.size() == kBinaryHeadBytes + 1 + size &&
-         bytes[kBinaryHeadBytes] == 8;
-}
-
 // An operation without a trace token, and the same with one, which the caller appends.
 struct TwoOperations {
   Operation plain;

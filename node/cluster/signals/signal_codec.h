@@ -10,6 +10,8 @@
 #include <ergon/gen/result.h>
 #include <ergon/node/cluster/signals/pid_head.h>
 #include <ergon/node/cluster/signals/signal.h>
+#include <ergon/node/erlang/terms/big_endian.h>
+#include <ergon/node/erlang/terms/tags.h>
 
 namespace ergon::dist {
 
@@ -43,6 +45,17 @@ void AppendTick(std::string& out);
 // An operation with a trace token (seq_trace) gives the same signal as the operation without, and the token.
 [[nodiscard]] gen::Result<Signal> ParseFrame(std::string_view frame, const Peers& peers,
                                              std::size_t max_depth);
+// Returns whether the bytes are what most messages are: a version byte and one binary, as of a string or a packed value.
+// The length of the binary shows that nothing follows.
+[[nodiscard]] inline bool IsOneBinary(std::string_view bytes) noexcept {
+  constexpr std::size_t kBinaryHeadBytes = 2 + 4;
+  if (bytes.size() <= kBinaryHeadBytes || bytes[0] != kTermVersion) return false;
+  const std::size_t size = ReadBigEndian<std::uint32_t>(bytes.substr(2));
+  const TermTag tag{static_cast<std::uint8_t>(bytes[1])};
+  if (tag == TermTag::kBinary) return bytes.size() == kBinaryHeadBytes + size;
+  return tag == TermTag::kBitBinary && size != 0 && bytes.size() == kBinaryHeadBytes + 1 + size &&
+         bytes[kBinaryHeadBytes] == 8;
+}
 // Returns the message behind the control tuple. `rest` is the rest of the frame, which is not empty and begins with the
 // version byte; the result is without that byte. Has the errors of ParseFrame.
 [[nodiscard]] gen::Result<std::string_view> TakePayload(std::string_view rest,

@@ -268,9 +268,7 @@ gen::Result<void> Values::Append(std::string& out, const core::Envelope& envelop
   }
 }
 
-std::optional<Values::Unread> Values::ToBeRead(std::string_view term) const {
-  std::string_view bytes;
-  if (TermReader(term).ReadBinary(bytes)) return Unread{bytes};
+std::optional<Values::Unread> Values::PackedToBeRead(std::string_view term) const {
   if (!PackedTypes::IsPacked(term)) return std::nullopt;
   const PackedTypes::Type* const type = packed_.FindIn(term);
   if (type == nullptr || !type->how.is_bounded || type->priority != gen::MessagePriority::kNormal)

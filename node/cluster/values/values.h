@@ -17,6 +17,7 @@
 #include <ergon/gen/wire_types.h>
 #include <ergon/node/cluster/values/packed_types.h>
 #include <ergon/node/erlang/codec/codec.h>
+#include <ergon/node/erlang/terms/tags.h>
 
 namespace ergon::dist {
 
@@ -78,7 +79,12 @@ class Values {
     std::string_view bytes;
     const PackedTypes::Type* type = nullptr;  // null: a string
   };
-  [[nodiscard]] std::optional<Unread> ToBeRead(std::string_view term) const;
+  [[nodiscard]] std::optional<Unread> ToBeRead(std::string_view term) const {
+    constexpr std::size_t kHeadBytes = 1 + 4;  // tag and size; nothing follows the term
+    if (term.size() >= kHeadBytes && term[0] == static_cast<char>(TermTag::kBinary))
+      return Unread{term.substr(kHeadBytes)};
+    return PackedToBeRead(term);
+  }
 
  private:
   using TypePtr = std::shared_ptr<const WireType>;
@@ -88,6 +94,7 @@ class Values {
     bool is_required;
   };
 
+  [[nodiscard]] std::optional<Unread> PackedToBeRead(std::string_view term) const;
   // Throws as the constructor does if the type is registered already with another priority.
   void CheckAgain(const WireType& type) const;
   void AddPacked(const WireType& type);
