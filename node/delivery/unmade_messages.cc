@@ -1,5 +1,6 @@
 #include <ergon/node/delivery/unmade_messages.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <string>
@@ -12,8 +13,8 @@ namespace {
 struct Unmade {
   MessageMaker* maker;
   gen::PID to;
-  std::uint32_t size;
-  std::uint32_t bytes;
+  std::uint32_t size;   // not made yet
+  std::uint32_t begin;  // where the first of these has its head, in bytes behind this
 };
 struct Head {
   gen::PID from;
@@ -27,10 +28,40 @@ constexpr std::size_t Padded(std::size_t bytes) noexcept {
   return (bytes + alignof(Head) - 1) & ~(alignof(Head) - 1);
 }
 
+// The memory of a message that is handled is that of one of the next, out of the cache, as long as the allocator keeps it
+// for the thread: glibc's keeps seven pieces of a size.
+constexpr std::uint32_t kMadeAtOnce = 7;
+
 core::EnvelopePtr MakeOne(const Unmade& unmade, const Head& head, std::string_view bytes) {
   if (head.type != nullptr) return unmade.maker->Make(head.type, bytes, head.from, unmade.to);
   return core::MakeEnvelope<std::string>(static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage),
                                          core::Lane::kMain, bytes);
+}
+
+// See MakeMessages.
+MadeMessages MakeSome(core::Envelope& unmade, std::uint32_t most) noexcept {
+  auto& all = *static_cast<Unmade*>(unmade.Value());
+  const char* const begin = reinterpret_cast<const char*>(&all + 1);
+  const char* at = begin + all.begin;
+  const std::uint32_t count = std::min(most, all.size);
+  MadeMessages made;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto& head = *reinterpret_cast<const Head*>(at);
+    at += sizeof(Head);
+    core::Envelope* const message = MakeOne(all, head, {at, head.size}).release();
+    at += Padded(head.size);
+    if (message == nullptr) {
+      ++made.missing;
+      continue;
+    }
+    message->from = head.from.ToAddress();
+    message->generation = unmade.generation;
+    message->deadline = unmade.deadline;
+    made.list.Append(message, message);
+  }
+  all.size -= count;
+  all.begin = static_cast<std::uint32_t>(at - begin);
+  return made;
 }
 
 }  // namespace
@@ -60,7 +91,7 @@ core::EnvelopePtr Gathering::TakeEnvelope() {
                                   core::Lane::kMain,
                                   size_class,
                                   0};
-  new (envelope->Value()) Unmade{&maker_, to_, size_, static_cast<std::uint32_t>(used_)};
+  new (envelope->Value()) Unmade{&maker_, to_, size_, 0};
   std::memcpy(static_cast<char*>(memory) + kBegin, bytes_.data(), used_);
   size_ = 0;
   used_ = 0;
@@ -68,31 +99,19 @@ core::EnvelopePtr Gathering::TakeEnvelope() {
 }
 
 MadeMessages MakeMessages(core::Envelope& unmade) noexcept {
-  const auto& all = *static_cast<const Unmade*>(unmade.Value());
-  const char* at = reinterpret_cast<const char*>(&all + 1);
-  MadeMessages made;
-  for (std::uint32_t i = 0; i < all.size; ++i) {
-    const auto& head = *reinterpret_cast<const Head*>(at);
-    at += sizeof(Head);
-    core::Envelope* const message = MakeOne(all, head, {at, head.size}).release();
-    at += Padded(head.size);
-    if (message == nullptr) {
-      ++made.missing;
-      continue;
-    }
-    message->from = head.from.ToAddress();
-    message->generation = unmade.generation;
-    message->deadline = unmade.deadline;
-    made.list.Append(message, message);
-  }
-  return made;
+  return MakeSome(unmade, Gathering::kMostMessages);
 }
 
 void MakeInPlace(core::Mailbox& mailbox, core::Envelope& unmade) noexcept {
   // It waits until its messages are there: for the bound, and for who looks whether there is something to do.
   mailbox.NoteWaiting();
-  const MadeMessages made = MakeMessages(unmade);
-  mailbox.Unfold(&unmade, made.list, made.missing);
+  MadeMessages made = MakeSome(unmade, kMadeAtOnce);
+  if (static_cast<const Unmade*>(unmade.Value())->size == 0) {
+    mailbox.Unfold(&unmade, made.list, made.missing);
+    return;
+  }
+  made.list.Append(&unmade, &unmade);
+  mailbox.ReturnToMain(made.list.head, made.list.tail, 0 - made.missing);
 }
 
 }  // namespace ergon::node

@@ -22,9 +22,12 @@ class Lengths final : public MessageMaker {
     CHECK(from == kFrom);
     CHECK(to == kTo);
     if (bytes.empty()) return nullptr;
+    ++made;
     return core::MakeEnvelope<std::size_t>(static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage),
                                            core::Lane::kMain, bytes.size());
   }
+
+  std::size_t made = 0;
 };
 
 std::vector<core::EnvelopePtr> TakeAll(core::EnvelopeList list) {
@@ -81,6 +84,46 @@ TEST_CASE("unmade_messages: what is no string is made by who gathers, or is miss
   CHECK(*all[0]->ValueAs<std::size_t>() == 3);
   CHECK(*all[1]->ValueAs<std::size_t>() == 1);
   CHECK(*all[2]->ValueAs<std::size_t>() == 2);
+}
+
+TEST_CASE("unmade_messages: in a mailbox a few at a time, in their order, before what follows") {
+  constexpr std::uint32_t kMessages = 40;
+  for (const bool follows_at_once : {true, false}) {
+    Lengths maker;
+    Gathering gathering(maker);
+    std::vector<std::size_t> expected;
+    for (std::uint32_t i = 0; i < kMessages; ++i) {
+      const std::size_t size = i % 5 == 3 ? 0 : i + 1;
+      gathering.Add(kFrom, kTo, &maker, std::string(size, 'x'));
+      if (size != 0) expected.push_back(size);
+    }
+    const std::size_t all = expected.size();
+    expected.push_back(1000);
+    core::Mailbox mailbox;
+    mailbox.Open(0);
+    const auto push_last = [&] {
+      core::EnvelopePtr last = maker.Make(&maker, std::string(1000, 'x'), kFrom, kTo);
+      CHECK(mailbox.PushMain(last.release()) == core::PushOutcome::kPushed);
+      maker.made = 0;
+    };
+    core::EnvelopePtr together = gathering.TakeEnvelope();
+    CHECK(mailbox.PushTogether(together.release(), kMessages) == core::PushOutcome::kPushed);
+    if (follows_at_once) push_last();
+    std::vector<std::size_t> taken;
+    while (core::Envelope* const envelope = mailbox.Pop()) {
+      if (IsUnmade(*envelope)) {
+        MakeInPlace(mailbox, *envelope);
+        if (taken.empty()) CHECK(maker.made < all / 2);
+        if (taken.empty() && !follows_at_once) push_last();
+        continue;
+      }
+      taken.push_back(*envelope->ValueAs<std::size_t>());
+      mailbox.Release(envelope);
+    }
+    CHECK(taken == expected);
+    CHECK(mailbox.MainDepthApprox() == 0);
+    CHECK(mailbox.Close().main == nullptr);
+  }
 }
 
 TEST_CASE("unmade_messages: one receiver, and no more than there is room for") {
