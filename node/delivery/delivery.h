@@ -208,9 +208,7 @@ class Delivery {
   // Adds the progress of the workers of `pool` to `progress`.
   void AddWorkersOf(const PoolSlot& pool, gen::WorkerProgress& progress) const;
 
-  // The steps of Respond. RespondToCall answers a process of this node that waits in a Call, nearly always; otherwise
-  // it returns false, and RespondOtherwise does all else.
-  bool RespondToCall(gen::PID from, std::uint64_t ref, core::EnvelopePtr& response);
+  // Does what Respond does for all but a process of this node that waits in a Call (answer_call.h).
   [[gnu::noinline]] gen::Result<void> RespondOtherwise(gen::PID from, std::uint64_t ref,
                                                        core::EnvelopePtr& response);
   // Sends the outcome of a request without a stack to HandleResponse. Returns false if nobody waits for it (any more).

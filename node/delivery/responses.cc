@@ -10,12 +10,8 @@
 
 namespace ergon::node {
 
-inline bool Delivery::RespondToCall(gen::PID from, std::uint64_t ref, core::EnvelopePtr& response) {
-  return AnswerCall(needs_.addresses, from, ref, response);
-}
-
 gen::Result<void> Delivery::Respond(gen::PID from, std::uint64_t ref, core::EnvelopePtr response) {
-  if (RespondToCall(from, ref, response)) [[likely]]
+  if (AnswerCall(needs_.addresses, from, ref, response)) [[likely]]
     return {};
   return RespondOtherwise(from, ref, response);
 }
@@ -30,7 +26,7 @@ gen::Result<void> Delivery::RespondOtherwise(gen::PID from, std::uint64_t ref,
 
 gen::Result<void> Delivery::RespondToWithdrawn(gen::PID from, std::uint64_t ref,
                                                core::EnvelopePtr response) {
-  if (RespondToCall(from, ref, response)) return {};
+  if (AnswerCall(needs_.addresses, from, ref, response)) return {};
   if (from.node != needs_.addresses.node()) {
     Transport* const transport = needs_.addresses.TransportTo(from);
     return transport == nullptr ? gen::Result<void>(needs_.addresses.WhyUnreachable(from))
