@@ -75,8 +75,10 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
   const bool is_here = callee != nullptr || to.node == self.node;
   const std::uint64_t callee_id = is_here ? to.id : 0;
   edge.Begin(wait.id(), callee_id, request->type, now, CallEdges::TicketOf(callee, *request));
-  if (marks_.any()) [[unlikely]]
-    MarkCall(*request, to, callee);
+  if (marks_.any()) [[unlikely]] {
+    Mark(*request, to);
+    Measuring::NoteCallee(*this, callee);
+  }
   ++sends_;
   const bool is_message = IsMessage(*request);  // or an inspection
   const Delivery::Attempt attempt = Delivery::TryMain(callee, to, request);
@@ -102,12 +104,6 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
     return CallUnanswered(outcome, edge);
   edge.End();
   return std::move(wait.answer);
-}
-
-void Process::MarkCall(core::Envelope& request, gen::PID to, const ProcessSlot* callee) {
-  marks_.Apply(request, *this);
-  Measuring::NoteCallee(*this, callee);
-  RecordSend(to, request);
 }
 
 gen::Error Process::CallUnanswered(const gen::Result<core::AwaitOutcome>& outcome, CallEdge& edge) {

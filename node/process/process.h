@@ -219,8 +219,6 @@ class Process final : public ProcessRunner, public gen::PoolHost {
                                                                  bool link);
   // Sends to another node when there is room: too much waits for that node.
   [[gnu::cold]] gen::Result<void> SendWhenThereIsRoom(gen::PID to, core::EnvelopePtr& envelope);
-  // Marks a request of a Call to the process in this slot; null: to one of another node, or to none.
-  [[gnu::cold]] void MarkCall(core::Envelope& request, gen::PID to, const ProcessSlot* callee);
   [[gnu::cold]] void RecordSend(gen::PID to, const core::Envelope& envelope);
   // Returns why a call has no answer, and ends its edge.
   [[gnu::noinline]] gen::Error CallUnanswered(const gen::Result<core::AwaitOutcome>& outcome,
