@@ -11,14 +11,14 @@
 
 namespace ergon::dist {
 
-// Returns the form that the peer takes; the errors of PackedTypes::FormFor. With the lock of the connection. The type is
-// packed.
+// Returns the form that the peer takes; the errors of PackedTypes::FormFor. With the lock of the connection.
 [[nodiscard]] inline gen::Result<Form> FormFor(const Values::Writer& how, Connection& connection) {
+  if (how.packed == nullptr) return Form::kTerm;
   return PackedTypes::FormFor(*how.packed, how.write != nullptr, connection.peer_state().packs,
                               connection.MaySayPacks(), connection.peer());
 }
 
-// Sets `form` to FormFor.
+// Sets `form` to FormFor. The type is packed.
 [[nodiscard]] inline gen::Result<void> SelectForm(Form& form, const Values::Writer& how,
                                                   Connection& connection) {
   if (connection.peer_state().packs.Of(how.packed->index).what == PeerPacks::What::kTheSame)

@@ -54,11 +54,7 @@ gen::Result<void> MissedValues::AppendValue(std::string& out, const core::Envelo
                                             Connection& connection) const {
   const Values::Writer* const how = values_.WriterOf(value);
   if (how == nullptr) return values_.WhyNoWriter(value);
-  gen::Result<Form> form = Form::kTerm;
-  if (how->packed != nullptr) {
-    const auto lock = connection.Lock();
-    form = FormFor(*how, connection);
-  }
+  auto form = FormFor(*how, *connection.Lock());
   if (!form) return std::move(form.error());
   return values_.Append(out, value, *how, *form);
 }

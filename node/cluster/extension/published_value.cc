@@ -15,7 +15,6 @@ namespace ergon::dist {
 
 gen::Result<Form> PublishedValue::FormIn(Connection& connection) const {
   if (how_ == nullptr) return needs_.values.WhyNoWriter(value_);
-  if (how_->packed == nullptr) return Form::kTerm;
   return FormFor(*how_, connection);
 }
 

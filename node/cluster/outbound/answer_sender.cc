@@ -65,7 +65,7 @@ gen::Result<void> AnswerSender::Respond(gen::PID remote, std::uint64_t ref,
     PeerState& peer = connection->peer_state();
     const auto found = peer.requests.find(ref);
     if (found == peer.requests.end()) return gen::ErrResponseIgnored;
-    if (how != nullptr && how->packed != nullptr) form = FormFor(*how, *connection);
+    if (how != nullptr) form = FormFor(*how, *connection);
     request = std::move(found->second);
     peer.request_numbers.erase(request.watch);
     peer.requests.erase(found);
