@@ -33,16 +33,16 @@ std::string AsInItsLines(const Addresses& addresses, gen::PID pid) {
   const ProcessSlot* const process = addresses.Find(pid);
   if (process == nullptr) return text;
   const gen::PID parent = addresses.PidOf(process->parent_id());
+  bool is_worker = false;
   {
     ProcessCold& cold = process->Cold();
     std::lock_guard lock(cold.lock);
     if (!process->IsStill(pid)) return text;
     if (!cold.name.empty()) text += fmt::format(" '{}'", cold.name);
     text += " " + gen::BehaviorNameOf(process->behavior());
+    is_worker = process->is_worker();
   }
-  const ProcessSlot* const pool = addresses.Find(parent);
-  return pool != nullptr && pool->IsPool() ? text + OfPool(parent, NameOf(addresses, parent))
-                                           : text;
+  return is_worker ? text + OfPool(parent, NameOf(addresses, parent)) : text;
 }
 
 gen::Error Descriptions::TimeoutError(const CallEdge::View& call) const {

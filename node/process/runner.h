@@ -121,7 +121,6 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   core::Fiber* parked_ = nullptr;      // of its suspended turn
   bool answered_ = false;              // current_ is a request and has its answer
   bool has_queue_ = false;             // Main is kept in the queue lane
-  bool heir_ = false;                  // the parent inherits
   bool others_begin_ = false;          // with requests of the Main lane
 
  private:

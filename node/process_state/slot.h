@@ -86,10 +86,10 @@ class alignas(64) ProcessSlot : public core::Schedulable {
   void SetSequence(std::uint64_t sequence) noexcept {
     sequence_.store(sequence, std::memory_order_relaxed);
   }
-  // The next four only under the lock of Cold(), while IsStill: they are fixed from spawn to end, which waits for that
-  // lock.
+  // The next five only under the lock of Cold(), while IsStill. Fixed from spawn to end, which waits for that lock.
   [[nodiscard]] const gen::ProcessBehavior& behavior() const noexcept { return *behavior_; }
   [[nodiscard]] bool detached() const noexcept { return detached_; }
+  [[nodiscard]] bool is_worker() const noexcept { return heir_; }  // of a pool, its parent
   [[nodiscard]] std::int64_t started_at() const noexcept { return started_at_; }  // Clock ns
   [[nodiscard]] SharedEnvironment environment() const {  // in its own turns without the lock
     return environment_ == nullptr ? nullptr : *environment_;
@@ -182,8 +182,7 @@ class alignas(64) ProcessSlot : public core::Schedulable {
   // Notes the beginning of any request that a process in this slot waits for; see core::AwaitState::NoteBegun.
   [[nodiscard]] bool NoteBegun(std::uint64_t id);
   [[nodiscard]] bool Awaits(std::uint64_t id) const;
-  // Ends the wait with this id, which has taken too long. The slot outlives every timer, and ids are unique, so that a
-  // late timer finds no process waiting.
+  // Ends the wait with this id, whose time is up. Slots outlive timers, and ids are unique: a late timer ends none.
   void ExpireWait(std::uint64_t id);
 
   // -- its end --
@@ -229,7 +228,8 @@ class alignas(64) ProcessSlot : public core::Schedulable {
   std::atomic<std::int32_t> express_queued_{0};
   std::atomic<std::uint8_t> log_level_{0};
   std::atomic<bool> suspended_{false};
-  bool detached_ = false;
+  bool detached_ : 1 = false;
+  bool heir_ : 1 = false;  // the parent, a pool, inherits what is not handled
   std::atomic<bool> relations_closed_{true};
   // A line that the process writes, then one that others write.
   core::Mailbox mailbox_;

@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include <ergon/core/messages/rotation.h>
 #include <ergon/gen/blocking.h>
 #include <ergon/gen/factory.h>
 #include <ergon/gen/process.h>
@@ -108,22 +107,16 @@ gen::Result<void> Changes::SetProcessLogLevel(const gen::Target& to,
   return {};
 }
 
-bool Changes::IsWorker(const ProcessSlot& process) const {
-  const gen::PID parent = needs_.addresses.PidOf(process.parent_id());
-  const ProcessSlot* const pool = needs_.addresses.Find(parent);
-  if (pool == nullptr || !pool->IsPool()) return false;
-  const core::Rotation& workers = pool->pool()->rotation;
-  for (std::uint32_t i = 0; i < workers.size(); ++i) {
-    if (workers.At(i) == process.Id()) return true;
-  }
-  return false;
-}
-
 gen::Result<std::uint32_t> Changes::SetBound(ProcessSlot& process, gen::PID pid,
                                              int messages) const {
   ProcessCold& cold = process.Cold();
   std::lock_guard lock(cold.lock);
   if (!process.IsStill(pid)) return gen::ErrProcessTerminated;
+  if (process.is_worker()) {
+    return gen::Error(
+        gen::ErrorCode::kNotAllowed,
+        "mailbox_size: the process is a worker; change worker_mailbox_size of its pool");
+  }
   const auto before = SetMailboxSize(process, static_cast<std::uint32_t>(messages));
   if (before) return *before;
   return gen::Error(gen::ErrorCode::kUnsupported,
@@ -141,11 +134,6 @@ gen::Result<void> Changes::SetProcessMailboxSize(const gen::Target& to, int mess
   if ((*process)->IsPool()) {
     return gen::Error(gen::ErrorCode::kUnsupported,
                       "mailbox_size: the process is a pool; change its worker_mailbox_size");
-  }
-  if (IsWorker(**process)) {
-    return gen::Error(
-        gen::ErrorCode::kNotAllowed,
-        "mailbox_size: the process is a worker; change worker_mailbox_size of its pool");
   }
   auto before = SetBound(**process, pid, messages);
   if (!before) return std::move(before.error());

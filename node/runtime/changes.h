@@ -69,7 +69,6 @@ class Changes {
   [[nodiscard]] gen::NodeOptions Now() const;
   void Apply(const gen::NodeOptions& options);  // valid ones
   gen::Result<ProcessSlot*> FindProcess(const gen::Target& to, gen::PID& pid) const;
-  [[nodiscard]] bool IsWorker(const ProcessSlot& process) const;
   // Sets the bound, and returns the former one.
   gen::Result<std::uint32_t> SetBound(ProcessSlot& process, gen::PID pid, int messages) const;
 

@@ -112,7 +112,12 @@ TEST_CASE("changes: a mailbox that shrinks drops nothing, and one that grows tak
 
 class PoolOfTwo : public act::Pool {
   gen::Result<act::PoolOptions> Init(const gen::Args&) override {
-    return act::PoolOptions{.pool_size = 2, .worker_factory = Make({})};
+    // The pool counts a worker among its own when that has begun; it is one before.
+    const auto try_in_init = [](Subject& self, const gen::Args&) {
+      CHECK(self.Node().SetProcessMailboxSize(self.Self(), 6).error() == gen::ErrNotAllowed);
+      return gen::Continue();
+    };
+    return act::PoolOptions{.pool_size = 2, .worker_factory = Make({.init = try_in_init})};
   }
   gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message&) override {
     return gen::Reply(Workers().front());
