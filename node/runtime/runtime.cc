@@ -125,15 +125,15 @@ Runtime::Runtime(gen::Atom name, const gen::NodeOptions& options,
       fork_guard_(name),
       log_(name, options_.log_level, options_.log_format, options_.log_sink,
            [this] { return wall_clock_.Now(); }),
-      rooms_(RoomsWith(*dispatcher)),
       table_(Process::Kind(rooms_)),
       addresses_(name, options_.creation == 0 ? MakeCreation() : options_.creation, table_),
       recorder_(addresses_, log_, fork_guard_, dispatcher->options().hooks.get()),
+      rooms_(RoomsWith(*dispatcher)),
       dispatcher_(std::move(dispatcher)) {
   if (options_.log_burst != 0) log_.LimitBursts(options_.log_burst, *timers_, *clock_);
 }
 
-// Before there are any of them but the first.
+// Those that are not there yet are only referred to, by their own types: none is converted to a base, or asked.
 Rooms Runtime::RoomsWith(core::Dispatcher& dispatcher) {
   return {.addresses = addresses_,
           .delivery = delivery_,

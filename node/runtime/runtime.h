@@ -125,7 +125,6 @@ class Runtime {
   const WallClock wall_clock_{options_.wall_clock, options_.clock.get()};
   const ForkGuard fork_guard_;
   NodeLog log_;
-  const Rooms rooms_;  // references to what follows
   ProcessTable table_;
   Addresses addresses_;
   UserMetrics user_metrics_{addresses_, fork_guard_};
@@ -182,6 +181,7 @@ class Runtime {
   NodeEnvironment environment_{options_.environment};
   Lineage lineage_{addresses_, environment_};
   Recorder recorder_;
+  const Rooms rooms_;                                   // references, also to what follows
   const std::shared_ptr<core::Dispatcher> dispatcher_;  // its threads use the parts above
   DedicatedDispatchers dedicated_dispatchers_;          // theirs too
   BlockingThreads blocking_threads_{dedicated_dispatchers_, options_.blocking_threads};
