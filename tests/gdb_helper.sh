@@ -65,6 +65,7 @@ questions=(
   -ex 'echo begin blocks\n' -ex 'ergon bt blocker'
   -ex 'echo begin idle\n' -ex 'ergon bt 10.1'
   -ex 'echo begin late\n' -ex 'ergon bt late'
+  -ex 'echo begin napper\n' -ex 'ergon bt napper'
   -ex 'echo begin ended\n' -ex 'ergon bt 7.1'
   -ex 'echo begin unknown\n' -ex 'ergon bt 999.1'
   -ex 'echo begin nobody\n' -ex 'ergon bt nobody'
@@ -99,6 +100,7 @@ check() {
   says "$(part name "$2")" "debugger_program::Sleeper::HandleMessage"
   says "$(part child "$2")" "debugger_program::AsksInInit::Init"
   says "$(part parent "$2")" "debugger_program::Parent::HandleMessage"
+  says "$(part napper "$2")" "debugger_program::Napper::HandleMessage"
 
   for sitting in runs:answerer:Answerer blocks:blocker:Blocker; do
     thread=$(part "${sitting%%:*}" "$2" |
@@ -113,7 +115,7 @@ check() {
   says "$(part late "$2")" "late debugger_program::Sleeper is ready, but on no thread: it waits for its turn, and has no stack."
   # The states that a difference to the dump could not show, if neither had them.
   for sitting in ' ready +1 +0 +0 +waits for a thread$' ' idle +0/1 +0 +0 +a pool: with its workers \(2\) wait 3$' \
-    ' waiting +0 +0 +0 +a continuation +sleeps'; do
+    ' waiting +0 +0 +0 +a continuation +sleeps' ' debugger_program::Napper +ready +0 +0 +0 +waits for a thread$'; do
     grep -qE "$sitting" <<<"$(part ps "$2")" || fail "$1: no line as '$sitting' in: $(part ps "$2")"
   done
   says "$(part ended "$2")" "The process 7.1 has ended: 'ergon ps' tells which processes there are."

@@ -105,6 +105,7 @@ class AwaitState {
   [[nodiscard]] bool Unpark() noexcept { return Move(kParked, kRunning); }
 
  private:
+  friend struct AwaitLayout;
   static constexpr std::uint64_t kTagMask = 3;
   static constexpr std::uint64_t kRunning = 1;
   static constexpr std::uint64_t kParked = 2;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include <ergon/core/foundations/roster.h>
+#include <ergon/core/messages/await_layout.h>
 #include <ergon/core/messages/mailbox_layout.h>
 #include <ergon/core/messages/rotation_layout.h>
 #include <ergon/core/messages/type_descriptor.h>
@@ -62,6 +63,10 @@ constinit const DebuggerNumber DebuggerLayout::kNumbers[] = {
            offsetof(DebuggerLayout, end_requests_) + offsetof(EndRequests, starting_child_)),
     Number("slot.state", offsetof(DebuggerLayout, activity_) + offsetof(Activity, state_)),
     Number("slot.handles", offsetof(DebuggerLayout, activity_) + offsetof(Activity, type_)),
+    Number("slot.await", offsetof(DebuggerLayout, await_) + core::AwaitLayout::kWord),
+    Number("await.tag_mask", core::AwaitLayout::kTagMask),
+    Number("await.running", core::AwaitLayout::kRunning),
+    Number("await.parked", core::AwaitLayout::kParked),
     Number("slot.main", offsetof(DebuggerLayout, mailbox_) + core::MailboxLayout::kWord),
     Number("slot.main_taken", offsetof(DebuggerLayout, mailbox_) + core::MailboxLayout::kTaken),
     Number("slot.main_queued", offsetof(DebuggerLayout, mailbox_) + core::MailboxLayout::kQueued),

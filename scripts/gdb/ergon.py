@@ -304,8 +304,17 @@ class Process:
     def state(self):
         layout = self.program.layout
         state = layout.states.get(self._get("B", "slot.state"), "unknown")
-        is_idle = self._top() in (layout["main.idle"], layout["main.redirected_idle"])
-        return "ready" if state == "idle" and not is_idle else state
+        if state == "idle":
+            is_ready = self._top() not in (layout["main.idle"], layout["main.redirected_idle"])
+        else:
+            is_ready = state == "waiting" and self._has_outcome()
+        return "ready" if is_ready else state
+
+    def _has_outcome(self):
+        """Whether what it waits for has come, or its time is up."""
+        layout = self.program.layout
+        word = self._get("Q", "slot.await")
+        return word != 0 and word & layout["await.tag_mask"] not in (layout["await.running"], layout["await.parked"])
 
     def parked(self):
         """The fiber of its turn that is suspended, or 0."""

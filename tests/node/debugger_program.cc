@@ -85,6 +85,14 @@ class Sleeper : public act::Actor {
   }
 };
 
+// Gives its thread to the holder, and has none when its short waits are over.
+class Napper : public act::Actor {
+  gen::Status HandleMessage(gen::PID, gen::Message&) override {
+    Send("holder", Note()).value();
+    for (;;) (void)Sleep(1ms);
+  }
+};
+
 template <class T>
 class Stasher : public act::Actor {
   gen::Status HandleMessage(gen::PID, gen::Message& message) override {
@@ -172,7 +180,8 @@ int Run(const char* dump) {
   }
   const gen::PID holder = node.SpawnRegister("holder", gen::Factory<Holder>()).value();
   const gen::PID late = node.SpawnRegister("late", gen::Factory<Sleeper>()).value();
-  for (const gen::PID pid : {pool, holder, late}) until(pid, gen::ProcessState::kIdle);
+  const gen::PID napper = node.SpawnRegister("napper", gen::Factory<Napper>()).value();
+  for (const gen::PID pid : {pool, holder, late, napper}) until(pid, gen::ProcessState::kIdle);
 
   // One worker sits in the answerer, so when this is idle the other one has left all of those that wait.
   node.Send(stasher, Note()).value();
@@ -180,8 +189,9 @@ int Run(const char* dump) {
   until(stasher, gen::ProcessState::kIdle);
 
   // Last: now there is no thread for anybody else.
-  node.Send(holder, Note()).value();
+  node.Send(napper, Note()).value();
   Until([] { return sitting == 3; });
+  until(napper, gen::ProcessState::kReady);
   node.Send(late, Note()).value();
 
   auto other = node::Start("other@localhost", {.workers = 2}).value();
