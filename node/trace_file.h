@@ -28,10 +28,10 @@ namespace ergon::node {
 // thread of its own has nothing, and there are no moments for what an Init sends that runs within a turn of its parent.
 //
 // A node without a recording pays nothing for it. A recording costs each turn two looks at the clock and at most two
-// locks, each message that is sent a look at the clock and a lock (unless TraceFileOptions::sends is false), and at most
-// 48 MiB of memory, of which what is sent takes half, and the names of the processes; a thread of its own writes the
-// file. The log says when the recording has ended. If the program is killed, the closing "]" is missing; viewers accept
-// that.
+// locks, each message that is sent a look at the clock and a lock (unless TraceFileOptions::sends is false), and at
+// most 48 MiB of memory, of which what is sent takes half, and the names of the processes; a thread of its own writes
+// the file. The log says when the recording has ended. If the program is killed, the closing "]" is missing; viewers
+// accept that.
 //
 // May be called from any thread, also inside handlers; it blocks while the file is made. Errors:
 //   kIncorrect       an option is out of range, or no regular file can be made; the text names the field and the value

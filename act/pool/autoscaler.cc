@@ -34,7 +34,8 @@ std::uint64_t Between(std::uint64_t now, std::uint64_t before) {
   return now > before ? now - before : 0;
 }
 
-// Workers that have begun together are done together: a count may miss one message of each worker, or have one too many.
+// Workers that have begun together are done together: a count may miss one message of each worker, or have one too
+// many.
 double EnoughToBeSure(int workers) { return std::max(kMany, 8.0 * workers); }
 
 // And fewer messages may be chance: the handling times of n messages that vary as those of a Poisson process differ by

@@ -2,14 +2,14 @@
 //
 // Three parts, each from the literature:
 //
-// * Little's law (J. D. C. Little, "A Proof for the Queuing Formula L = lambda W", 1961): arrivals times handling time are
-//   the workers that are busy in the mean; by the utilization that is wanted, the workers that are needed. What waits
-//   already needs some more, which work it off in time.
-// * A stabilization window, as of the Horizontal Pod Autoscaler of Kubernetes: it grows by what it sees now, and shrinks
-//   to the most that was needed in a window of time. A shrink that has to be taken back doubles the window.
+// * Little's law (J. D. C. Little, "A Proof for the Queuing Formula L = lambda W", 1961): arrivals times handling time
+//   are the workers that are busy in the mean; by the utilization that is wanted, the workers that are needed. What
+//   waits already needs some more, which work it off in time.
+// * A stabilization window, as of the Horizontal Pod Autoscaler of Kubernetes: it grows by what it sees now, and
+//   shrinks to the most that was needed in a window of time. A shrink that has to be taken back doubles the window.
 // * Hill climbing, as of the thread pool of .NET (Hellerstein, Morrison and Eilebrecht, "Applying Control Theory in the
-//   Real World", 2009): growth is an experiment. One that has not raised throughput is undone, to the number of workers that
-//   do the same at the pace from before, as the gradient of Netflix's concurrency-limits has it.
+//   Real World", 2009): growth is an experiment. One that has not raised throughput is undone, to the number of workers
+//   that do the same at the pace from before, as the gradient of Netflix's concurrency-limits has it.
 #pragma once
 
 #include <chrono>

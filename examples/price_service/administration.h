@@ -1,5 +1,5 @@
-// HTTP for those who run the service, on a port of its own: one request at a time, which is enough for people, probes and
-// scripts.
+// HTTP for those who run the service, on a port of its own: one request at a time, which is enough for people, probes
+// and scripts.
 //
 //   GET /health       200 while the pool answers, else 503
 //   GET /stats        what the pool does, a line for each number

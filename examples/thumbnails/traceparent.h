@@ -1,5 +1,5 @@
-// The header "traceparent" of W3C Trace Context (https://www.w3.org/TR/trace-context/), by which services know what belongs
-// together: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01.
+// The header "traceparent" of W3C Trace Context (https://www.w3.org/TR/trace-context/), by which services know what
+// belongs together: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,8 @@ struct TraceParent {
   [[nodiscard]] std::string HeaderOf(ergon::gen::TraceId span) const;
 };
 
-// Returns what the header says. Nothing: it is none, and has to be ignored. Of versions to come the part that is known is read.
+// Returns what the header says. Nothing: it is none, and has to be ignored. Of versions to come the part that is known
+// is read.
 [[nodiscard]] std::optional<TraceParent> ParseTraceParent(std::string_view header);
 // Begins a trace, for a request that has no header, or a wrong one. Nobody records it.
 [[nodiscard]] TraceParent NewTraceParent();

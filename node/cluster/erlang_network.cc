@@ -28,8 +28,8 @@ gen::Result<void> CheckRange(const char* name, std::int64_t value, std::int64_t 
   return node::Incorrect(fmt::format("network: {}: {} is outside {}..{}", name, value, low, high));
 }
 
-// What a node writes of its own accord fits: at most three PIDs with the name of a node (255 bytes), a name of Erlang's (255
-// characters, 1020 bytes), a reference, whose node may have such a name, and a sentence.
+// What a node writes of its own accord fits: at most three PIDs with the name of a node (255 bytes), a name of Erlang's
+// (255 characters, 1020 bytes), a reference, whose node may have such a name, and a sentence.
 constexpr std::int64_t kLeastFrameBytes = 4096;
 
 gen::Result<void> CheckOptions(const ErlangOptions& options) {

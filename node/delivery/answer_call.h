@@ -10,8 +10,8 @@
 
 namespace ergon::node {
 
-// Answers the Call of `from` that waits with this id, and schedules the process. Returns false, and leaves the answer to
-// the caller, if no process of this node waits so; Delivery::Respond does all else. Any thread.
+// Answers the Call of `from` that waits with this id, and schedules the process. Returns false, and leaves the answer
+// to the caller, if no process of this node waits so; Delivery::Respond does all else. Any thread.
 [[nodiscard, gnu::always_inline]] inline bool AnswerCall(const Addresses& addresses, gen::PID from,
                                                          std::uint64_t id,
                                                          core::EnvelopePtr& answer) {

@@ -51,8 +51,9 @@ class Delivery {
 
   // -- messages, notices and signals --
 
-  // Notes on a message or a value of an event that it is sent now, if NodeOptions::measure_latency wants that and it has
-  // room for it (HasRoomForTime). Called by those who send, for only they know that it is no copy or second attempt.
+  // Notes on a message or a value of an event that it is sent now, if NodeOptions::measure_latency wants that and it
+  // has room for it (HasRoomForTime). Called by those who send, for only they know that it is no copy or second
+  // attempt.
   void NoteSent(core::Envelope& envelope) const {
     if (needs_.measuring_clock != nullptr && HasRoomForTime(envelope)) [[unlikely]]
       envelope.deadline = needs_.measuring_clock->Now();
@@ -112,12 +113,12 @@ class Delivery {
     MarkRouted(*envelope, to.id);
     return TryMain(needs_.addresses.FindHere(turn), needs_.addresses.PidOf(turn), envelope);
   }
-  // Delivers an envelope that stands for several messages (unmade_messages.h) into the Main lane of a process of this node,
-  // or returns false and leaves it to the caller: then each of them has to be delivered for itself.
+  // Delivers an envelope that stands for several messages (unmade_messages.h) into the Main lane of a process of this
+  // node, or returns false and leaves it to the caller: then each of them has to be delivered for itself.
   [[nodiscard]] bool DeliverTogether(gen::PID to, std::uint32_t messages,
                                      core::EnvelopePtr& envelope);
-  // Returns whether messages for that process are worth gathering. One with a small mailbox may handle some before the next
-  // ones come, and so has room for them.
+  // Returns whether messages for that process are worth gathering. One with a small mailbox may handle some before the
+  // next ones come, and so has room for them.
   [[nodiscard]] bool TakesTogether(gen::PID to) const;
   // Delivers an envelope, or drops and counts what nobody else would report, and returns why.
   gen::Result<void> DeliverOrDrop(const gen::Target& to, core::EnvelopePtr envelope);

@@ -51,8 +51,8 @@ class Gathering {
     return size_ == 0 || (to == to_ && size_ < kMostMessages &&
                           bytes_.size() - used_ >= kHeadBytes + kMostBytesOfOne);
   }
-  // There is room. At most kMostBytesOfOne bytes: those of a std::string, or of what the maker makes, which is told `type`
-  // then; null: a string.
+  // There is room. At most kMostBytesOfOne bytes: those of a std::string, or of what the maker makes, which is told
+  // `type` then; null: a string.
   void Add(gen::PID from, gen::PID to, const void* type, std::string_view bytes) noexcept;
   // Returns the envelope of all, at least one, of normal priority, and is empty. Throws std::bad_alloc.
   [[nodiscard]] core::EnvelopePtr TakeEnvelope();
@@ -75,12 +75,12 @@ struct MadeMessages {
   core::EnvelopeList list;
   std::uint32_t missing = 0;  // for which the maker has made none
 };
-// Makes the messages of such an envelope, for the same process and sent at the same time, in their order. Without memory
-// for them the program ends: they are accepted already, so nobody is left to be told of an exception, and they would be
-// lost without a count.
+// Makes the messages of such an envelope, for the same process and sent at the same time, in their order. Without
+// memory for them the program ends: they are accepted already, so nobody is left to be told of an exception, and they
+// would be lost without a count.
 [[nodiscard]] MadeMessages MakeMessages(core::Envelope& unmade) noexcept;
-// The same, in the mailbox from which such an envelope has just been popped: they are next there. The one with the right to
-// run the process.
+// The same, in the mailbox from which such an envelope has just been popped: they are next there. The one with the
+// right to run the process.
 void MakeInPlace(core::Mailbox& mailbox, core::Envelope& unmade) noexcept;
 
 }  // namespace ergon::node

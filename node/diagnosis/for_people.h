@@ -11,8 +11,8 @@ namespace ergon::node {
 
 // Returns a time as in "4.9 s" or "120 ms"; a negative one is "0 ms".
 [[nodiscard]] std::string ForPeople(std::int64_t nanoseconds);
-// Returns Activity::type as text: "a signal" for null, "a continuation" (gen::Status::Next), "an inspection", or the name
-// of a message's type.
+// Returns Activity::type as text: "a signal" for null, "a continuation" (gen::Status::Next), "an inspection", or the
+// name of a message's type.
 [[nodiscard]] std::string TypeForPeople(const core::TypeDescriptor* type);
 // Returns what a process does now: the type of the message that it handles, "Init", "Terminate", "Init or a signal"
 // where that is not known; empty: nothing.

@@ -18,8 +18,8 @@
 
 namespace ergon::node {
 
-// Returns a text as in "<demo@localhost.12.1> 'accounts' Account has been in a handler of Audit for 2.104 s". `process` is
-// AsInItsLines.
+// Returns a text as in "<demo@localhost.12.1> 'accounts' Account has been in a handler of Audit for 2.104 s". `process`
+// is AsInItsLines.
 [[nodiscard]] std::string Describe(std::string_view process, const gen::BusyProcess& busy);
 
 // Compares what each worker runs now with what it ran a moment ago. The workers only count their turns for it. It looks

@@ -83,8 +83,8 @@ class Events {
   Subscription Remove(gen::Atom name, gen::PID subscriber, const Notify& notify);
 
   // Keeps the value that `make` returns if the event has a buffer, and calls `deliver` for every subscriber. Returns
-  // false, and does nothing else, if `is_ready` returns false for one of the other nodes with subscribers; all of them are
-  // asked about. Returns kProcessUnknown if there is no such event; kNotAllowed for another token.
+  // false, and does nothing else, if `is_ready` returns false for one of the other nodes with subscribers; all of them
+  // are asked about. Returns kProcessUnknown if there is no such event; kNotAllowed for another token.
   gen::Result<bool> Publish(gen::Atom name, gen::Ref token, const IsReady& is_ready,
                             const std::function<gen::MessageEvent()>& make, const Deliver& deliver);
 

@@ -189,8 +189,8 @@ gen::Result<ProcessCold::EventSubscription> Publishing::BeginElsewhere(ProcessSl
     subscriber.Cold().subscriptions.push_back(note);
   }
   const auto progress = ProgressWith(event, subscriber.Cold(), MayWait(subscriber));
-  // Who has subscribed in the other way gets values while it waits for the answer. Looked at before the mailbox: the transport
-  // forgets that when the event ends. A pool's values are on their way to several workers, see Subscribe.
+  // Who has subscribed in the other way gets values while it waits for the answer. Looked at before the mailbox: the
+  // transport forgets that when the event ends. A pool's values are on their way to several workers, see Subscribe.
   const bool has_subscribed = progress.use_count() > 2;
   const bool may_wait = has_subscribed || MayWait(subscriber);
   auto begun = transport_->Subscribe(needs_.addresses.PidOf(subscriber.Id()), event, OneOf(note),

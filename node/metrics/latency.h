@@ -18,7 +18,8 @@ class Latency {
 
   Latency();
 
-  // Returns the times of a behaviour, which stay where they are: those of "(other)" if there are kMostBehaviors already.
+  // Returns the times of a behaviour, which stay where they are: those of "(other)" if there are kMostBehaviors
+  // already.
   [[nodiscard]] BehaviorTimes& Of(const std::string& behavior);
   [[nodiscard]] std::map<std::string, BehaviorTimes> Behaviors() const;
   // Calls to processes of other nodes, whose behaviours are not known here; in seconds.

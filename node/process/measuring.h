@@ -31,7 +31,8 @@ class Measuring {
  private:
   static BehaviorTimes& TimesOf(const ProcessRunner& process);
   static void EndAt(ProcessRunner& process, std::int64_t now);
-  // Returns when the message that the process begins with was sent, Clock ns, once for each message; 0: that is not known.
+  // Returns when the message that the process begins with was sent, Clock ns, once for each message; 0: that is not
+  // known.
   static std::int64_t TakeSentAt(ProcessRunner& process);
 };
 

@@ -44,8 +44,8 @@ struct EventMark {
   std::uint32_t creation = 0;  // of the event's node, if that is another one
 };
 
-// How far a process got with an event of another node. The process keeps it for its next subscription, and the way to that
-// node has it, too, and writes it as values come; guarded by a lock of the latter.
+// How far a process got with an event of another node. The process keeps it for its next subscription, and the way to
+// that node has it, too, and writes it as values come; guarded by a lock of the latter.
 struct EventProgress {
   EventMark mark;
   bool has_come =

@@ -53,8 +53,8 @@ class QueueLane {
   // Takes out the next message; null if there is none.
   [[nodiscard]] core::EnvelopePtr Pop(core::Mailbox& mailbox);
   // Puts back messages that were popped, oldest first, before all others of their rank. Throws what the queue throws:
-  // then those are left that it was not given, and `given`, an envelope without a value, says whose message it was given
-  // last, and what counts that.
+  // then those are left that it was not given, and `given`, an envelope without a value, says whose message it was
+  // given last, and what counts that.
   void Return(std::vector<core::EnvelopePtr>& envelopes, core::Envelope& given,
               core::Mailbox& mailbox);
   // Closes the lane and returns all that waits, in the order in which it would have been handled.

@@ -13,9 +13,9 @@
 namespace ergon::dist {
 namespace {
 
-// A stream: so many messages that nobody waits for are there at each of so many writes that follow each other. The thread
-// of the network is so quick that it would be woken for a few dozen messages each time, which takes longer than to write
-// them; so it pauses between the writes of a stream, unless so much waits that a write is worth while.
+// A stream: so many messages that nobody waits for are there at each of so many writes that follow each other. The
+// thread of the network is so quick that it would be woken for a few dozen messages each time, which takes longer than
+// to write them; so it pauses between the writes of a stream, unless so much waits that a write is worth while.
 constexpr std::uint64_t kStreamMessages = 32;
 constexpr int kStreamWrites = 4;
 constexpr std::chrono::microseconds kStreamPause(100);

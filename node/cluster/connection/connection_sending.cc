@@ -19,10 +19,10 @@ constexpr std::size_t kFewBytes = 128 * 1024;
 // So long after another write an answer is alone.
 constexpr std::chrono::microseconds kAlone(10);
 
-// Where more than a few bytes wait for a peer, it may take less than it asks for, and then as many wait as may, and the answers
-// of those who were about to give one. So the string grows to that in one step: else each step would leave a piece of memory
-// behind in which the next one has no room, and the last one would be twice as large as what waits. Of memory that is not
-// used none is taken.
+// Where more than a few bytes wait for a peer, it may take less than it asks for, and then as many wait as may, and the
+// answers of those who were about to give one. So the string grows to that in one step: else each step would leave a
+// piece of memory behind in which the next one has no room, and the last one would be twice as large as what waits. Of
+// memory that is not used none is taken.
 void ReserveAtOnce(std::string& out, std::size_t more, std::size_t most) {
   const std::size_t needed = out.size() + more;
   if (needed > kFewBytes && needed > out.capacity() && needed <= most) out.reserve(most);
@@ -85,8 +85,8 @@ gen::Result<void> Connection::Put(const Signal& signal) {
 }
 
 // A caller waits for it, and to wake the thread of the network takes longer than to write. Where answers follow each
-// other, however, one write for many is far cheaper. Requests are not written so: on two cores calls between two nodes of
-// ours took longer with that.
+// other, however, one write for many is far cheaper. Requests are not written so: on two cores calls between two nodes
+// of ours took longer with that.
 bool Connection::WriteAtOnce() {
   // So large an answer may have made the thread of the network put requests aside, which are taken up in Written.
   if (HasUnreadAnswers()) return false;

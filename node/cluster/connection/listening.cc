@@ -49,8 +49,8 @@ void Listening::Accept() {
   }
 }
 
-// Whoever has not proved itself costs a socket for a bounded time, and there are not many of them. The newest one is let
-// in: a peer that knows the cookie has proved it long before so many others have come.
+// Whoever has not proved itself costs a socket for a bounded time, and there are not many of them. The newest one is
+// let in: a peer that knows the cookie has proved it long before so many others have come.
 void Listening::TakeSocket(asio::ip::tcp::socket socket) {
   // Several, when the limit has become a lower one.
   while (unproved_.size() >= settings_.max_handshakes.Now()) GiveWay();

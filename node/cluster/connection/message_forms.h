@@ -32,8 +32,8 @@ namespace ergon::dist {
   return {};
 }
 
-// Calls send(tried, form) with the form that a value is to be written in. `send` finds out with the lock of the connection
-// whether the peer takes another form (SelectForm); then it sends nothing, and is called again.
+// Calls send(tried, form) with the form that a value is to be written in. `send` finds out with the lock of the
+// connection whether the peer takes another form (SelectForm); then it sends nothing, and is called again.
 template <class Send>
 gen::Result<void> SendInForm(const Values::Writer& how, gen::Atom node, Send send) {
   Form form = Form::kTerm;

@@ -22,8 +22,8 @@ class PeerFailures {
   using Time = gen::LogLimit::Time;
   static constexpr std::chrono::milliseconds kShortestPause{1};
   static constexpr std::chrono::milliseconds kLongestPause{50};
-  // Lines about all peers together, in gen::LogLimit::kPeriod, so that a peer with a new name each time does not fill the
-  // log.
+  // Lines about all peers together, in gen::LogLimit::kPeriod, so that a peer with a new name each time does not fill
+  // the log.
   static constexpr int kLines = 200;
 
   // Returns how long to wait before `node` is dialled; messages wait meanwhile, as for the connection. 0, unless

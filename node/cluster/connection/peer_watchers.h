@@ -27,9 +27,9 @@ struct PeerWatcher {
   bool is_link = false;  // it has linked itself by a name or an alias of that
 };
 
-// Watchers are found by their number and by their reference, a term (`raw`) that the other node has chosen. A peer may have as
-// many as it likes, so each is one piece of memory, in which its reference has only what tells it from others. One thread at
-// a time.
+// Watchers are found by their number and by their reference, a term (`raw`) that the other node has chosen. A peer may
+// have as many as it likes, so each is one piece of memory, in which its reference has only what tells it from others.
+// One thread at a time.
 class PeerWatchers {
  public:
   // Returns false, and changes nothing, if there is a watcher with that reference or number already.
@@ -66,17 +66,17 @@ class PeerWatchers {
     using result_type = std::uint64_t;
     result_type operator()(const Entry& entry) const noexcept { return entry.watcher.number; }
   };
-  // The numbers are ours. The other node chooses its references: they are ordered, so that it cannot choose them for their
-  // hashes.
+  // The numbers are ours. The other node chooses its references: they are ordered, so that it cannot choose them for
+  // their hashes.
   using Entries = boost::multi_index_container<
       Entry, boost::multi_index::indexed_by<
                  boost::multi_index::hashed_unique<NumberOf>,
                  boost::multi_index::ordered_unique<
                      boost::multi_index::member<Entry, std::string, &Entry::key>, std::less<>>>>;
 
-  // The references of one node differ in their words only. Of one whose atom and creation are common_, the key is the number
-  // of its words and those: with three, as most of Erlang's have, a string that needs no memory; those of monitors that
-  // are aliases, too, have five. Of others it is a zero and all of it.
+  // The references of one node differ in their words only. Of one whose atom and creation are common_, the key is the
+  // number of its words and those: with three, as most of Erlang's have, a string that needs no memory; those of
+  // monitors that are aliases, too, have five. Of others it is a zero and all of it.
   [[nodiscard]] std::string KeyOf(std::string_view raw) const;
   [[nodiscard]] std::string RawOf(std::string_view key) const;
 

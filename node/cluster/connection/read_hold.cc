@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::size_t kBlockBytes = 64 * 1024;
 
-// Messages whose first element is a word that asks for something: requests, and what the groups of nodes tell each other.
+// Messages whose first element is a word that asks for something: requests, and what the groups of nodes tell each
+// other.
 bool IsQuestion(std::string_view payload, std::size_t max_depth) {
   ControlReader reader(payload, max_depth);
   std::size_t size = 0;

@@ -75,8 +75,8 @@ void Registration::Keep(std::uint16_t port, std::function<void(gen::Result<void>
   }
 }
 
-// Another node may have taken the name while EPMD was gone. The connections that there are stay, and it is tried again until
-// that node has ended.
+// Another node may have taken the name while EPMD was gone. The connections that there are stay, and it is tried again
+// until that node has ended.
 void Registration::NoteRefused(const std::string& why) {
   if (why == refused_) return;  // that has been said
   refused_ = why;

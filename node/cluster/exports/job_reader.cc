@@ -18,8 +18,8 @@ namespace {
 // No function of Erlang has more.
 constexpr std::size_t kMostArguments = 255;
 
-// The number of its elements; empty: it is no proper list. As terms of their own they may take thirty times the memory of the
-// frame: they are made when it is known that there is a function of so many arguments.
+// The number of its elements; empty: it is no proper list. As terms of their own they may take thirty times the memory
+// of the frame: they are made when it is known that there is a function of so many arguments.
 std::optional<std::size_t> SizeOfList(const Term& list) {
   TermReader reader = list.Reader();
   std::size_t count = 0;

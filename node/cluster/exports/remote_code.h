@@ -52,11 +52,11 @@ class RemoteCode {
 
   // Handles a kSpawnRequest: starts what it asks for, or refuses it at once. The thread of the network.
   void Handle(Connection& connection, const Signal& signal);
-  // Handles a request {call, Module, Function, Arguments, _} to the name kCalls, as dist::Rpc makes it: runs the function,
-  // or refuses it at once. The answer is the result, or {badrpc, {error, Why}}. The thread of the network.
+  // Handles a request {call, Module, Function, Arguments, _} to the name kCalls, as dist::Rpc makes it: runs the
+  // function, or refuses it at once. The answer is the result, or {badrpc, {error, Why}}. The thread of the network.
   void HandleCall(Connection& connection, const PeerState::Request& request, std::string_view term);
-  // A process of another node has ended its monitor with that number, or is lost. If it was the caller of a function, the
-  // process of the function ends, too. Any thread.
+  // A process of another node has ended its monitor with that number, or is lost. If it was the caller of a function,
+  // the process of the function ends, too. Any thread.
   void EndOfWatcher(std::uint64_t number);
 
  private:
@@ -69,8 +69,8 @@ class RemoteCode {
   bool Watch(RemoteJob& job, gen::PID pid);
   // Runs a function in a process of its own.
   gen::Result<void> StartFunction(const RemoteJobPtr& job);
-  // Waits until the caller's node has taken the former answers: the answer of the function would have to wait, too. Returns
-  // false if the process is ended meanwhile.
+  // Waits until the caller's node has taken the former answers: the answer of the function would have to wait, too.
+  // Returns false if the process is ended meanwhile.
   static bool AwaitRoom(gen::Process& self, const RemoteJob& job);
   // Returns the result. One that is larger than the peer takes is an error before anything is made of it.
   [[nodiscard]] gen::Result<Term> Run(gen::Process& self, const RemoteJob& job) const;

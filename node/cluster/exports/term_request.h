@@ -14,8 +14,8 @@ struct TermRequest {
   bool is_system = false;  // as those of Erlang's module sys, else as those of gen_server
 };
 
-// The request is sent as a spawn_request. The answer is the PID, when the Init of the process is done, or at once if the
-// process is one of Erlang.
+// The request is sent as a spawn_request. The answer is the PID, when the Init of the process is done, or at once if
+// the process is one of Erlang.
 struct RemoteSpawn {
   using Reply = Term;
   std::string module;

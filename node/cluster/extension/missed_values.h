@@ -35,8 +35,8 @@ class MissedValues {
     const std::vector<gen::MessageEvent>& values;
     node::EventMark mark;  // empty: the subscriber wants none
   };
-  // Appends the answer with the values of an event of this node, each in the form that the node of the connection takes.
-  // Returns kIncorrect if they are larger than a frame may be, the errors of PackedTypes::FormFor, and those of
+  // Appends the answer with the values of an event of this node, each in the form that the node of the connection
+  // takes. Returns kIncorrect if they are larger than a frame may be, the errors of PackedTypes::FormFor, and those of
   // Values::Append. Without the lock of the connection.
   gen::Result<void> AppendAnswer(std::string& out, const Missed& missed,
                                  Connection& connection) const;

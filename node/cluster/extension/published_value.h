@@ -22,8 +22,8 @@
 
 namespace ergon::dist {
 
-// A term for some nodes, packed for others, or the same for all. Which of both a node takes is asked again when the value is
-// sent: a node that has come back may be another program.
+// A term for some nodes, packed for others, or the same for all. Which of both a node takes is asked again when the
+// value is sent: a node that has come back may be another program.
 class PublishedValue final : public node::ValueForNodes {
  public:
   // What it needs; all of it outlives this.

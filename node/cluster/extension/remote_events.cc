@@ -194,8 +194,8 @@ void RemoteEvents::HandleAnswer(Connection& connection, const PeerState::Call& q
                                   core::Lane::kMain, std::move(missed->values)));
   if (progress == nullptr) return;
   if (!told && !places) {
-    // It waits no more and has not had these: a value that came before it ends the subscription would move its mark past
-    // them. This thread alone delivers values.
+    // It waits no more and has not had these: a value that came before it ends the subscription would move its mark
+    // past them. This thread alone delivers values.
     lock.unlock();
     Unsubscribe(question.local, event, {number, question.is_link});
     return;

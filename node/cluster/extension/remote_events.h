@@ -31,8 +31,8 @@
 
 namespace ergon::dist {
 
-// Each value is sent to each subscriber separately (published_value.h). When a connection ends, its subscribers are told
-// as if the event had ended, and the node of the producer ends their subscriptions.
+// Each value is sent to each subscriber separately (published_value.h). When a connection ends, its subscribers are
+// told as if the event had ended, and the node of the producer ends their subscriptions.
 class RemoteEvents final : public node::EventTransport {
  public:
   // What it needs; all of it outlives this.

@@ -38,11 +38,11 @@ struct GroupMessage {
   gen::PID peer;  // the scope process that tells it
   std::vector<Group> groups;
   std::vector<gen::PID> pids;
-  // Names of groups are terms of any kind in Erlang, and atoms here. A group with another name is not in `groups`; this is
-  // the first such name, a view of the message, or empty.
+  // Names of groups are terms of any kind in Erlang, and atoms here. A group with another name is not in `groups`; this
+  // is the first such name, a view of the message, or empty.
   std::string_view left_out;
-  // The first process in the message that is of another node than the sender, which may not speak for it. Its node is empty
-  // if it is not known here. Further such processes are left out.
+  // The first process in the message that is of another node than the sender, which may not speak for it. Its node is
+  // empty if it is not known here. Further such processes are left out.
   std::optional<gen::PID> of_another;
 };
 
@@ -56,7 +56,8 @@ void AppendSync(std::string& out, gen::PID self, const MembersByGroup& members);
 void AppendJoin(std::string& out, gen::PID self, gen::Atom group, std::span<const gen::PID> pids);
 void AppendLeave(std::string& out, gen::PID self, gen::Atom group, gen::PID pid, std::size_t times);
 
-// Returns how many members of `node` fit at least into a message of so many bytes, together with the name of their group.
+// Returns how many members of `node` fit at least into a message of so many bytes, together with the name of their
+// group.
 [[nodiscard]] std::size_t MembersThatFit(std::size_t bytes, gen::Atom node);
 
 // Returns whether that name can be an atom in Erlang, too.

@@ -95,8 +95,8 @@ void PeerMembers::Leave(const GroupMessage& message) {
   struct Group {
     std::size_t times = 0;  // that the message names it
     std::size_t told = 0;
-    // The memberships that end because the message names it, by how often it was named before: each time is a change for
-    // itself.
+    // The memberships that end because the message names it, by how often it was named before: each time is a change
+    // for itself.
     std::vector<std::vector<std::uint64_t>> ended;
   };
   std::map<gen::Atom, Group> groups;

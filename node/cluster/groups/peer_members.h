@@ -14,7 +14,8 @@
 
 namespace ergon::dist {
 
-// A process may be in a group several times; each time is a membership, which has a number in the group here. One thread.
+// A process may be in a group several times; each time is a membership, which has a number in the group here. One
+// thread.
 class PeerMembers {
  public:
   explicit PeerMembers(node::RemoteMembers& all) : all_(all) {}
@@ -22,8 +23,8 @@ class PeerMembers {
   // The node has told all its members: those that are not among them leave, new ones join.
   void Set(MembersByGroup now);
   void Join(gen::Atom group, const std::vector<gen::PID>& pids);
-  // A message of the kind kLeave: each of many processes leaves each of many groups. The work depends on the groups that
-  // the processes are in, not on the number of pairs.
+  // A message of the kind kLeave: each of many processes leaves each of many groups. The work depends on the groups
+  // that the processes are in, not on the number of pairs.
   void Leave(const GroupMessage& message);
   // All members leave.
   void Clear();

@@ -27,8 +27,8 @@ class Challenge {
   Challenge& operator=(const Challenge&) = delete;
 
   [[nodiscard]] std::uint32_t value() const noexcept { return value_; }
-  // Has to be called, once, before a peer learns the challenge. `node` is the name by which the peer knows this side, not
-  // empty.
+  // Has to be called, once, before a peer learns the challenge. `node` is the name by which the peer knows this side,
+  // not empty.
   void Issue(std::string_view node);
 
  private:
@@ -36,10 +36,10 @@ class Challenge {
   std::string node_;  // that has issued it; empty: not issued
 };
 
-// Returns whether an unfinished handshake of this program has issued the challenge, on a side that is not the node `peer`.
-// If `peer` hands such a challenge out as its own, it wants to hear the answer, to prove with it on the other connection
-// that it knows the cookie. All nodes of the program count, and those who shake hands without being one (dist::Diagnose,
-// dist::AskForName). Any thread.
+// Returns whether an unfinished handshake of this program has issued the challenge, on a side that is not the node
+// `peer`. If `peer` hands such a challenge out as its own, it wants to hear the answer, to prove with it on the other
+// connection that it knows the cookie. All nodes of the program count, and those who shake hands without being one
+// (dist::Diagnose, dist::AskForName). Any thread.
 [[nodiscard]] bool IsIssuedByOthers(std::uint32_t challenge, std::string_view peer);
 
 }  // namespace ergon::dist

@@ -128,8 +128,8 @@ void LinkReceiver::HandleDown(Connection& connection, const Signal& signal) {
   }
 }
 
-// In the functions for links, the state of a link in the connection and the list of the process change together, with the
-// lock: the process may link and unlink itself at the same time (LinkSender::Link).
+// In the functions for links, the state of a link in the connection and the list of the process change together, with
+// the lock: the process may link and unlink itself at the same time (LinkSender::Link).
 void LinkReceiver::HandleLink(Connection& connection, const Signal& signal) {
   const auto lock = connection.Lock();
   LinkStates& links = connection.peer_state().links;

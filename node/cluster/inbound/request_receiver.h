@@ -41,8 +41,8 @@ class RequestReceiver {
         system_(needs.addresses, needs.delivery, needs.exit_signals, needs.settings, needs.values) {
   }
 
-  // Handles {'$gen_call', {Caller, Tag}, Request} and {system, {Caller, Tag}, Request}. Returns false if the caller is not
-  // well formed, or not a process of the peer.
+  // Handles {'$gen_call', {Caller, Tag}, Request} and {system, {Caller, Tag}, Request}. Returns false if the caller is
+  // not well formed, or not a process of the peer.
   bool Handle(Connection& connection, const Signal& signal, const MessageTarget& to);
 
  private:

@@ -74,8 +74,8 @@ bool SystemRequestReceiver::HandleTerminate(Connection& connection,
     return false;
   }
   (void)reader.ReadTerm(reason);
-  // As gen:stop wants it, the messages that wait in the mailbox are handled first. The answer has to come before the end;
-  // if the process has ended already, the monitor has told of that.
+  // As gen:stop wants it, the messages that wait in the mailbox are handled first. The answer has to come before the
+  // end; if the process has ended already, the monitor has told of that.
   Answer(connection, request, OkTerm());
   (void)exit_signals_.StopAfterQueue(to, ReadReason(reason, &values_.atoms()));
   return true;

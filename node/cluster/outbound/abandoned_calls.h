@@ -7,7 +7,8 @@
 
 namespace ergon::dist {
 
-// Forgets these requests, and ends their monitors at the peer, and processes that were spawned for them. Takes the lock.
+// Forgets these requests, and ends their monitors at the peer, and processes that were spawned for them. Takes the
+// lock.
 void EndAbandonedCalls(Connection& connection, const node::Addresses& addresses,
                        node::Delivery& delivery);
 

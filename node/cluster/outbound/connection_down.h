@@ -38,8 +38,8 @@ class ConnectionDown {
   };
   explicit ConnectionDown(const Needs& needs) : needs_(needs) {}
 
-  // Tells every link, monitor, request and subscription with that node, counts the messages that were not sent, and lets
-  // those who wait for room try again.
+  // Tells every link, monitor, request and subscription with that node, counts the messages that were not sent, and
+  // lets those who wait for room try again.
   void Handle(Connection& connection, const Connection::Rest& rest);
 
  private:

@@ -32,8 +32,8 @@ std::uint8_t ByteAt(std::string_view terms, std::size_t position) {
   return static_cast<std::uint8_t>(terms[position]);
 }
 
-// Removes the atom at the front of `terms`, and returns its text in `text`. Returns false if there is no atom, or if it is
-// not UTF-8.
+// Removes the atom at the front of `terms`, and returns its text in `text`. Returns false if there is no atom, or if it
+// is not UTF-8.
 bool TakeAtom(std::string_view& terms, std::string_view& text) noexcept {
   if (terms.size() < 2) return false;
   const std::uint8_t tag = ByteAt(terms, 0);

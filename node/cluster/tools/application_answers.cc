@@ -1,5 +1,5 @@
-// Erlang's observer asks appmon_info:start_link2 for a process, and tells that process what it wants to see. The process
-// sends that once, and again when it has changed:
+// Erlang's observer asks appmon_info:start_link2 for a process, and tells that process what it wants to see. The
+// process sends that once, and again when it has changed:
 //
 //   {'$gen_cast', {Client, Command, Which, IsOn, Options}}  ->  {delivery, Self, Command, Which, Result}
 //

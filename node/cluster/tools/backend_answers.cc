@@ -25,8 +25,8 @@ constexpr std::string_view kVersion =
 constexpr std::size_t kChunk = 1000;
 constexpr std::chrono::milliseconds kShortestPeriod{10};
 
-// Sends a message to a process of the tool. If the message does not fit into a frame, this process ends with the error, and
-// the tool learns it by its link.
+// Sends a message to a process of the tool. If the message does not fit into a frame, this process ends with the error,
+// and the tool learns it by its link.
 Answer Tell(gen::Process& self, gen::PID tool, Term message) {
   const auto sent = self.Send(tool, std::move(message));
   if (!sent) return sent.error();

@@ -16,8 +16,8 @@ namespace ergon::dist {
 // Returns [{Kind, Bytes}] of all kinds.
 [[nodiscard]] Term Memory();
 
-// Writes [{Worker, Active, Total}], in ns since the node's start. The time of a single worker is not measured: each has an
-// equal part of the program's processor time.
+// Writes [{Worker, Active, Total}], in ns since the node's start. The time of a single worker is not measured: each has
+// an equal part of the program's processor time.
 void WriteWorkerTimes(TermWriter& writer, const gen::Node& node);
 // Writes {{input, Bytes}, {output, Bytes}}: what the program has read and written, as Linux counts it.
 void WriteIo(TermWriter& writer);

@@ -1,4 +1,5 @@
-// Answers functions of Erlang that other nodes call: those of its tools (ErlangOptions::observable), and erlang:whereis/1.
+// Answers functions of Erlang that other nodes call: those of its tools (ErlangOptions::observable), and
+// erlang:whereis/1.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +9,8 @@
 
 namespace ergon::dist {
 
-// Returns what answers a function of Erlang, or of one of its tools; null if nothing does. It lives as long as the program.
-// These functions change nothing.
+// Returns what answers a function of Erlang, or of one of its tools; null if nothing does. It lives as long as the
+// program. These functions change nothing.
 [[nodiscard]] const detail::RemoteFunction* FindObserverAnswer(std::string_view module,
                                                                std::string_view function,
                                                                std::size_t arity);

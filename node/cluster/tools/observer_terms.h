@@ -16,12 +16,13 @@
 
 namespace ergon::dist {
 
-// Returns a C++ name without its namespaces and parameters: "Worker" for "(anonymous namespace)::Worker", "Start::{lambda}"
-// for "shop::Start(int)::{lambda(ergon::gen::Process&)#1}", and "function" for a pointer to a function.
+// Returns a C++ name without its namespaces and parameters: "Worker" for "(anonymous namespace)::Worker",
+// "Start::{lambda}" for "shop::Start(int)::{lambda(ergon::gen::Process&)#1}", and "function" for a pointer to a
+// function.
 [[nodiscard]] std::string ShortName(std::string_view name);
 
-// Writes a text as an atom, as tools of Erlang want it: cut if it is longer than an atom may be, and `not_utf8` if it is not
-// UTF-8. Only for names of types and processes, so that there are no more atoms than those.
+// Writes a text as an atom, as tools of Erlang want it: cut if it is longer than an atom may be, and `not_utf8` if it
+// is not UTF-8. Only for names of types and processes, so that there are no more atoms than those.
 void WriteName(TermWriter& writer, std::string_view text);
 // Writes {Module, Function, Arity}.
 void WriteCall(TermWriter& writer, std::string_view module, std::string_view function,

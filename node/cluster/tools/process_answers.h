@@ -24,8 +24,8 @@ void VisitProcesses(gen::Process& self, Visit&& visit) {
   }
 }
 
-// Writes {Item, Value}. For `registered_name` of a process without a name it writes [] in place of the pair, unless the item
-// is one of several. Returns false, and writes nothing, if there is no such item.
+// Writes {Item, Value}. For `registered_name` of a process without a name it writes [] in place of the pair, unless the
+// item is one of several. Returns false, and writes nothing, if there is no such item.
 [[nodiscard]] bool WriteProcessItem(TermWriter& writer, const gen::ProcessInfo& info,
                                     const Term& item, bool is_one_of_several);
 

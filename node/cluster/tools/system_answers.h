@@ -13,8 +13,8 @@
 
 namespace ergon::dist {
 
-// Appends the answer to sys:get_state, get_status, suspend or resume: the inspection of the process as a map of binaries.
-// `inspection` is null where none was asked for.
+// Appends the answer to sys:get_state, get_status, suspend or resume: the inspection of the process as a map of
+// binaries. `inspection` is null where none was asked for.
 void AppendSystemAnswer(std::string& out, const PeerState::Request& request,
                         const gen::Inspection* inspection);
 

@@ -50,8 +50,8 @@ std::optional<std::uint16_t> PortOf(const Term& function) {
   return static_cast<std::uint16_t>(value);
 }
 
-// do_relay([SessionName, ] Tool, {port, Function}): answers {started, Tracer [, Session]}, and runs until the tool is gone.
-// The session is new in OTP 27.
+// do_relay([SessionName, ] Tool, {port, Function}): answers {started, Tracer [, Session]}, and runs until the tool is
+// gone. The session is new in OTP 27.
 Answer Relay(gen::Process& self, const Arguments& arguments) {
   const auto tool = arguments[arguments.size() - 2].AsPid();
   const Term& source = arguments.back();

@@ -15,8 +15,8 @@
 namespace ergon::dist {
 namespace {
 
-// A packed value is a bit string whose last byte has all eight bits, which only Ergon writes: the bytes of a std::string
-// are a binary, which has another tag. Behind the head come these bytes, and the fingerprint of the type.
+// A packed value is a bit string whose last byte has all eight bits, which only Ergon writes: the bytes of a
+// std::string are a binary, which has another tag. Behind the head come these bytes, and the fingerprint of the type.
 constexpr std::size_t kLengthAt = 1;
 constexpr std::size_t kHeadBytes = kLengthAt + 4 + 1;
 constexpr char kAllBits = 8;
@@ -25,8 +25,8 @@ constexpr std::size_t kFingerprintAt = kHeadBytes + kMark.size();
 constexpr std::size_t kValueAt = kFingerprintAt + sizeof(std::uint64_t);
 constexpr std::size_t kTextOfProblem = 500;
 
-// In a catch (...): returns what was wrong, in one line. The texts of cereal have several lines, and names that the peer
-// has chosen.
+// In a catch (...): returns what was wrong, in one line. The texts of cereal have several lines, and names that the
+// peer has chosen.
 std::string ProblemText() {
   std::string text = core::ThrownText();
   if (text.size() > kTextOfProblem) text.resize(kTextOfProblem);

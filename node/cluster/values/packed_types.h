@@ -1,7 +1,7 @@
 // The types that this node packs for other Ergon nodes, and what those nodes say of their types.
 //
-// When two nodes connect, each tells the other which types it packs ({packs, Types} of ergon_messages.h). Until a peer has
-// done so, values go there as terms; a value that has no such form waits.
+// When two nodes connect, each tells the other which types it packs ({packs, Types} of ergon_messages.h). Until a peer
+// has done so, values go there as terms; a value that has no such form waits.
 #pragma once
 
 #include <array>
@@ -37,8 +37,8 @@ inline void GivePriority(core::Envelope& envelope, gen::MessagePriority priority
 // How a value goes to a peer.
 enum class Form : std::uint8_t { kTerm, kPacked };
 
-// The form in which the last value of a type went to each node. It is only a hint, so that most values are written once:
-// which form is right is known under the lock of the connection. Any thread.
+// The form in which the last value of a type went to each node. It is only a hint, so that most values are written
+// once: which form is right is known under the lock of the connection. Any thread.
 class FormHints {
  public:
   // Returns kTerm if nothing is known.
@@ -111,8 +111,8 @@ class PackedTypes {
   [[nodiscard]] const Type* FindIn(std::string_view term) const;
   // Returns kUnsupported, for a term without a type.
   [[nodiscard]] static gen::Error WhyNoType();
-  // Returns the message in such a term of that type. Returns kIncorrect, with a text that says what is wrong, if its bytes
-  // do not fit the type.
+  // Returns the message in such a term of that type. Returns kIncorrect, with a text that says what is wrong, if its
+  // bytes do not fit the type.
   [[nodiscard]] static gen::Result<core::EnvelopePtr> Read(const Type& type, std::string_view term,
                                                            AtomBudget* atoms, std::uint8_t kind,
                                                            core::EnvelopeNumbers numbers);
@@ -121,8 +121,8 @@ class PackedTypes {
   void AppendAll(std::string& out) const;
   // Compares the list of a peer with it. Returns kIncorrect if that is no such list.
   [[nodiscard]] gen::Result<PeerPacks> Compare(std::string_view list, std::size_t max_depth) const;
-  // Returns how values of a type go to the node `node`, which has said `peer`. With `is_term_too` they may go as terms. The
-  // errors say why they cannot go there; kBusy: the node has not said what it packs yet, and still may (`may_say`).
+  // Returns how values of a type go to the node `node`, which has said `peer`. With `is_term_too` they may go as terms.
+  // The errors say why they cannot go there; kBusy: the node has not said what it packs yet, and still may (`may_say`).
   [[nodiscard]] static gen::Result<Form> FormFor(const Type& type, bool is_term_too,
                                                  const PeerPacks& peer, bool may_say,
                                                  gen::Atom node);

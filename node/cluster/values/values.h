@@ -30,9 +30,9 @@ class Values {
  public:
   static constexpr std::size_t kUsualNewAtoms = 100'000;
 
-  // `max_new_atoms`: how many atoms terms may make; atoms are never freed. Throws std::invalid_argument if two registered
-  // types have the same tag and number of fields, or the same keys, with a text that names both; and if a type is
-  // registered with two priorities.
+  // `max_new_atoms`: how many atoms terms may make; atoms are never freed. Throws std::invalid_argument if two
+  // registered types have the same tag and number of fields, or the same keys, with a text that names both; and if a
+  // type is registered with two priorities.
   explicit Values(const gen::WireTypes& types, std::size_t max_new_atoms = kUsualNewAtoms,
                   Absent absent = Absent::kUndefined);
   [[nodiscard]] AtomBudget& atoms() const noexcept { return *atoms_; }
@@ -62,19 +62,19 @@ class Values {
   // appends nothing, if the value has no such form.
   gen::Result<void> Append(std::string& out, const core::Envelope& envelope, const Writer& writer,
                            Form form) const;
-  // Appends the value of a message as a term, or nothing if it returns an error: kUnsupported, with the type and advice, if
-  // the type is not registered; kIncorrect, with the path of the field, if Erlang has no such value.
+  // Appends the value of a message as a term, or nothing if it returns an error: kUnsupported, with the type and
+  // advice, if the type is not registered; kIncorrect, with the path of the field, if Erlang has no such value.
   gen::Result<void> Append(std::string& out, const core::Envelope& envelope) const;
   // Returns the message in a term. It has the registered type whose tag and number of fields, or keys, the term has; of
   // several types the one with most keys. Else it is a std::int64_t, double, bool, gen::Atom, std::string (a binary),
-  // gen::PID, or dist::Term, also for an atom that is one too many. Returns kIncorrect, with the path of the field, if the
-  // term has the tag or the keys of a registered type, but does not fit; and the errors of PackedTypes::Read.
-  // `numbers`: how the message was addressed (gen::Target::Tag), and the trace id of a request. Messages and requests get
-  // the priority of their type.
+  // gen::PID, or dist::Term, also for an atom that is one too many. Returns kIncorrect, with the path of the field, if
+  // the term has the tag or the keys of a registered type, but does not fit; and the errors of PackedTypes::Read.
+  // `numbers`: how the message was addressed (gen::Target::Tag), and the trace id of a request. Messages and requests
+  // get the priority of their type.
   [[nodiscard]] gen::Result<core::EnvelopePtr> Read(std::string_view term, std::uint8_t kind,
                                                     core::EnvelopeNumbers numbers = {}) const;
-  // What the receiver of a message may read itself, as Read would: a std::string of these bytes; or a value of this type, for
-  // PackedTypes::Read, of normal priority, that takes little stack.
+  // What the receiver of a message may read itself, as Read would: a std::string of these bytes; or a value of this
+  // type, for PackedTypes::Read, of normal priority, that takes little stack.
   struct Unread {
     std::string_view bytes;
     const PackedTypes::Type* type = nullptr;  // null: a string

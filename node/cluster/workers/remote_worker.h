@@ -24,14 +24,15 @@ namespace ergon::dist {
 // The stand-in lives as long as the worker on the other node, which is linked to it: when the worker ends, the stand-in
 // ends, and the pool replaces it.
 //
-// The credit is how many messages the stand-in may send: the free places in the worker's mailbox at the last look, less the
-// messages sent since. It asks for another look when half of the credit is used up, and waits for the answer when all is.
-// Where nobody can look, as at a pool, each message is confirmed before the next one is sent.
+// The credit is how many messages the stand-in may send: the free places in the worker's mailbox at the last look, less
+// the messages sent since. It asks for another look when half of the credit is used up, and waits for the answer when
+// all is. Where nobody can look, as at a pool, each message is confirmed before the next one is sent.
 //
-// When a worker ends, each request that it has gets an error, and then its link is told. An error that says that the worker
-// has ended may also be an answer of the worker itself. Until it is known whether the worker lives, the caller does not get
-// such an answer, and the worker gets no more messages. The end does not wait behind the errors (gen::NoticeOrder::kInOrder),
-// which would make each of them doubtful: it comes first, and the stand-in ends when all that it has asked is answered.
+// When a worker ends, each request that it has gets an error, and then its link is told. An error that says that the
+// worker has ended may also be an answer of the worker itself. Until it is known whether the worker lives, the caller
+// does not get such an answer, and the worker gets no more messages. The end does not wait behind the errors
+// (gen::NoticeOrder::kInOrder), which would make each of them doubtful: it comes first, and the stand-in ends when all
+// that it has asked is answered.
 class RemoteWorker final : public gen::ProcessBehavior {
  public:
   RemoteWorker(std::shared_ptr<const RemoteWorkersOptions> options,

@@ -39,9 +39,9 @@ class WorkerPlaces : public std::enable_shared_from_this<WorkerPlaces> {
 
   explicit WorkerPlaces(const std::vector<gen::Atom>& nodes);
 
-  // Returns a place on the node with the fewest workers among those that are not in `tried`, and notes the node there. A
-  // node that could not be reached is left out until its pause is over. If all are left out, and nothing has been tried
-  // yet, it is the node whose pause ends first. Returns nothing if no node is left.
+  // Returns a place on the node with the fewest workers among those that are not in `tried`, and notes the node there.
+  // A node that could not be reached is left out until its pause is over. If all are left out, and nothing has been
+  // tried yet, it is the node whose pause ends first. Returns nothing if no node is left.
   std::optional<Place> TakeBest(std::vector<bool>& tried, std::int64_t now);
 
  private:

@@ -17,9 +17,9 @@ struct ListenSocket;  // closed with the last reference
 [[nodiscard]] gen::Result<std::shared_ptr<ListenSocket>> Listen(gen::Node& node,
                                                                 ObserverState& state);
 
-// A process that accepts connections until it is asked to end. If it cannot wait for them, because no memory is left for
-// a stack, it ends with an error that says so. Connections are not linked with it: the end of a connection ends nothing
-// else, and the observer's process ends those in ObserverState::connections.
+// A process that accepts connections until it is asked to end. If it cannot wait for them, because no memory is left
+// for a stack, it ends with an error that says so. Connections are not linked with it: the end of a connection ends
+// nothing else, and the observer's process ends those in ObserverState::connections.
 [[nodiscard]] gen::ProcessFactory ListenerFactory(std::shared_ptr<ObserverState> state,
                                                   std::shared_ptr<ListenSocket> socket);
 

@@ -15,8 +15,8 @@
 
 namespace ergon::node {
 
-// Requests to the collector, which serves one after the other. Those that wait for the same get one answer, which is not
-// older than any of them. `asked_at`: Clock ns at which the request was sent.
+// Requests to the collector, which serves one after the other. Those that wait for the same get one answer, which is
+// not older than any of them. `asked_at`: Clock ns at which the request was sent.
 
 // Within ObserverOptions::metrics_period the answer is the same as before.
 struct WantFigures {
