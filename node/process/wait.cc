@@ -162,7 +162,6 @@ gen::Result<core::AwaitOutcome> ProcessRunner::WaitOnce(std::uint64_t id, std::i
   }
   bool parked = true;
   if (!await_.HasOutcome()) {
-    activity_.SetState(gen::ProcessState::kWaiting);
     ParkedWait wait{this, nullptr, deadline};
     if (deadline != 0) {
       wait.timer = &GetWaitTimer();
@@ -172,6 +171,8 @@ gen::Result<core::AwaitOutcome> ProcessRunner::WaitOnce(std::uint64_t id, std::i
     core::WaitTimer* const exact =
         rooms_.has_own_clock ? std::exchange(wait.timer, nullptr) : nullptr;
     if (exact != nullptr) exact->Cover(deadline);
+    // Release; partner: Activity::state. Who moves such a clock when the process waits finds its time-out.
+    activity_.SetState(gen::ProcessState::kWaiting, std::memory_order_release);
     parked = core::Worker::Park(&ParkHook, &wait);
     if (exact != nullptr) exact->Withdraw();
     SetCurrentProcess(this);
