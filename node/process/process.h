@@ -27,7 +27,7 @@ namespace ergon::node {
 class Process final : public ProcessRunner, public gen::PoolHost {
  public:
   Process(const Rooms& rooms, std::uint32_t index) : ProcessRunner(rooms, index) {}
-  // Returns the kind of slot for a node's table; `rooms` outlives that table.
+  // Returns the kind of slot for a node's table; `rooms` outlives the processes in it.
   [[nodiscard]] static SlotKind Kind(const Rooms& rooms);
 
   // Begins or ends the recording of what the process sends. Before its turn, on the same thread.
