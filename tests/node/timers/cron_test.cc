@@ -410,7 +410,8 @@ TEST_CASE("cron: the runs to come") {
                                  {"noon", At(29, 12)},
                                  {"often", At(29, 12)}});
   CHECK(c.t.node.CronRuns(At(29, 10), 0s).empty());
-  CHECK(c.t.node.CronRuns(At(29, 10), 24h * 365).size() == 10'000);
+  // Another twelve seconds with the address sanitizer, for what the next one does, too.
+  if (!kit::kSanitized) CHECK(c.t.node.CronRuns(At(29, 10), 24h * 365).size() == 10'000);
   // As long as there is a calendar.
   constexpr auto kEver = std::chrono::seconds::max();
   CHECK(c.t.node.CronRuns(At(29, 10), kEver).size() == 10'000);
