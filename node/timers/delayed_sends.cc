@@ -1,14 +1,40 @@
 #include <ergon/node/timers/delayed_sends.h>
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
+#include <ergon/core/messages/envelope_pool.h>
 #include <ergon/core/time/deadline.h>
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/options/option_checks.h>
 
 namespace ergon::node {
+namespace {
+
+// Nearly every send is made by one thread and freed by another: what the memory of envelopes is for.
+template <class T>
+struct EnvelopeMemory {
+  using value_type = T;
+
+  EnvelopeMemory() = default;
+  template <class Other>
+  EnvelopeMemory(const EnvelopeMemory<Other>&) noexcept {}  // NOLINT: as every allocator
+
+  T* allocate(std::size_t count) {
+    static_assert(alignof(T) <= core::kEnvelopeAlignment);
+    std::uint8_t size_class = 0;
+    return static_cast<T*>(core::AllocateEnvelope(count * sizeof(T), size_class));
+  }
+  void deallocate(T* memory, std::size_t count) noexcept {
+    core::FreeEnvelope(memory, core::EnvelopeClassOf(count * sizeof(T)));
+  }
+  bool operator==(const EnvelopeMemory&) const = default;
+};
+
+}  // namespace
 
 // A message on its way through time. Holds itself until it was sent or cancelled.
 class DelayedSends::DelayedSend final : public gen::TimerHandle::State {
@@ -18,7 +44,8 @@ class DelayedSends::DelayedSend final : public gen::TimerHandle::State {
 
   static std::shared_ptr<DelayedSend> Start(const DelayedSends& parts, const gen::Target& to,
                                             core::EnvelopePtr envelope, std::int64_t deadline) {
-    auto send = std::make_shared<DelayedSend>(parts, to, std::move(envelope));
+    auto send = std::allocate_shared<DelayedSend>(EnvelopeMemory<DelayedSend>(), parts, to,
+                                                  std::move(envelope));
     send->self_ = send;
     send->timer_.fire = &DelayedSend::Fire;
     send->timer_.context = send.get();
