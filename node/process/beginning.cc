@@ -18,7 +18,6 @@
 #include <ergon/node/process/measuring.h>
 #include <ergon/node/process/pending_wait.h>
 #include <ergon/node/process/runner.h>
-#include <ergon/node/spawning/behavior_levels.h>
 #include <ergon/node/spawning/dedicated_dispatchers.h>
 #include <ergon/node/spawning/lineage.h>
 #include <ergon/node/spawning/spawning.h>
@@ -80,7 +79,6 @@ gen::Result<void> ProcessRunner::Open(const SpawnRequest& request,
   }
   // Releases the fields above to those who look at them under the lock of cold_.
   relations_closed_.store(false, std::memory_order_seq_cst);
-  rooms_.behavior_levels.Give(*behavior_, log_level_);
   OpenMailbox(request.options, std::move(*queue));
   return {};
 }

@@ -38,7 +38,6 @@ class Population;
 class Publishing;
 class Registry;
 class Relations;
-class BehaviorLevels;
 class PoolSettings;
 class RequestClaims;
 class SendRecorder;
@@ -84,7 +83,6 @@ struct Rooms {
   Lineage& lineage;
   const std::atomic<std::uint32_t>& mailbox_size;  // of a process whose options say nothing
   const PoolSettings& pool_settings;
-  const BehaviorLevels& behavior_levels;
   core::Dispatcher& dispatcher;  // of all processes that are not detached
   DedicatedDispatchers& dedicated_dispatchers;
   BlockingThreads& blocking_threads;

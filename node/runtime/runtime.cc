@@ -164,7 +164,6 @@ Rooms Runtime::RoomsWith(core::Dispatcher& dispatcher) {
           .lineage = lineage_,
           .mailbox_size = changes_.mailbox_size(),
           .pool_settings = pool_settings_,
-          .behavior_levels = behavior_levels_,
           .dispatcher = dispatcher,
           .dedicated_dispatchers = dedicated_dispatchers_,
           .blocking_threads = blocking_threads_,

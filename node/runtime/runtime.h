@@ -168,7 +168,6 @@ class Runtime {
   WaitGraph wait_graph_{addresses_, delivery_, withdrawn_, *clock_};
   Inspection inspection_{addresses_, drops_, totals_, *clock_, log_};
   PoolSettings pool_settings_{options_.pools};
-  BehaviorLevels behavior_levels_{options_.log_levels};
   Changes changes_{{.addresses = addresses_,
                     .back_pressure = back_pressure_,
                     .log = log_,
@@ -186,12 +185,14 @@ class Runtime {
   DedicatedDispatchers dedicated_dispatchers_;          // theirs too
   BlockingThreads blocking_threads_{dedicated_dispatchers_, options_.blocking_threads};
   Population population_{addresses_, delivery_, *dispatcher_, dedicated_dispatchers_};
+  BehaviorLevels behavior_levels_{options_.log_levels, population_.gate()};
   Spawning spawning_{{.addresses = addresses_,
                       .pending_calls = pending_calls_,
                       .relations = relations_,
                       .registry = registry_,
                       .exit_signals = exit_signals_,
                       .population = population_,
+                      .behavior_levels = behavior_levels_,
                       .clock = *clock_}};
   Cron cron_{{.addresses = addresses_,
               .delivery = delivery_,

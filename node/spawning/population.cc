@@ -38,12 +38,9 @@ void Population::Leave(ProcessSlot& slot, core::Dispatcher& dispatcher, gen::PID
     if (listener) listener(pid);
   }
   // Last: whoever waits for the count to match may tear the node down afterwards.
-  const std::uint64_t left = left_.fetch_add(1, std::memory_order_seq_cst) + 1;
-  if (left == spawned()) {
-    if (core::Event* empty = empty_event_.exchange(nullptr, std::memory_order_seq_cst)) {
-      empty->Set();
-    }
-  }
+  core::Event* const empty =
+      departures_.Leave(core::StripedCounter::ThreadStripe(), [this] { return spawned(); });
+  if (empty != nullptr) empty->Set();
 }
 
 void Population::SetListener(std::function<void(gen::PID)> told) {
@@ -54,12 +51,10 @@ void Population::SetListener(std::function<void(gen::PID)> told) {
 
 bool Population::WaitUntilEmpty(const core::Clock& clock, std::int64_t deadline) {
   core::Event empty;
-  empty_event_.store(&empty, std::memory_order_seq_cst);
-  // Partner: Leave, which counts and then looks for the event.
-  const bool is_empty = left_.load(std::memory_order_seq_cst) == spawned();
+  const bool is_empty = departures_.Begin(empty, [this] { return spawned(); });
   const bool reached = is_empty || shared_dispatcher_.WaitFor(
                                        empty, std::max<std::int64_t>(0, deadline - clock.Now()));
-  if (empty_event_.exchange(nullptr, std::memory_order_seq_cst) == nullptr) {
+  if (!departures_.End()) {
     shared_dispatcher_.Wait(empty);  // somebody has taken it and is about to set it
     return true;
   }

@@ -1,19 +1,22 @@
 // How many processes there are, and the last steps of each.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <mutex>
 
 #include <ergon/core/dispatcher.h>
-#include <ergon/core/foundations/sync.h>
+#include <ergon/core/foundations/striped_counter.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/reason.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/process_state/slot.h>
 #include <ergon/node/spawning/dedicated_dispatchers.h>
+#include <ergon/node/spawning/departures.h>
 #include <ergon/node/spawning/spawn_gate.h>
 
 namespace ergon::node {
@@ -44,9 +47,10 @@ class Population {
   // Counts an end. Call it before the process says that it is over: whoever has waited for the end, or asks just then,
   // finds the end counted.
   void NoteEnded(const gen::Reason& reason) noexcept {
-    if (reason.IsFailure()) failed_.fetch_add(1, std::memory_order_relaxed);
+    Stripe& own = stripes_[core::StripedCounter::ThreadStripe()];
+    if (reason.IsFailure()) own.failed.fetch_add(1, std::memory_order_relaxed);
     // Partner: ended().
-    ended_.fetch_add(1, std::memory_order_release);
+    own.ended.fetch_add(1, std::memory_order_release);
   }
   // Does the last step of a process; its slot is free afterwards.
   void Leave(ProcessSlot& slot, core::Dispatcher& dispatcher, gen::PID pid);
@@ -56,24 +60,40 @@ class Population {
   [[nodiscard]] bool WaitUntilEmpty(const core::Clock& clock, std::int64_t deadline);
 
   [[nodiscard]] std::uint64_t spawned() const noexcept { return gate_.count(); }
+  // Never more than spawned() returns afterwards.
   [[nodiscard]] std::uint64_t ended() const noexcept {
-    return ended_.load(std::memory_order_acquire);
+    return Sum(&Stripe::ended, std::memory_order_acquire);
   }
   [[nodiscard]] std::uint64_t failed() const noexcept {
-    return failed_.load(std::memory_order_relaxed);
+    return Sum(&Stripe::failed, std::memory_order_relaxed);
   }
 
  private:
+  static constexpr std::size_t kStripes = core::StripedCounter::kStripes;
+
+  // What one thread has counted; a line of its own, so that ends on several threads do not fight for one.
+  struct alignas(64) Stripe {
+    std::atomic<std::uint64_t> ended{0};
+    std::atomic<std::uint64_t> failed{0};
+  };
+
+  [[nodiscard]] std::uint64_t Sum(std::atomic<std::uint64_t> Stripe::*count,
+                                  std::memory_order order) const noexcept {
+    std::uint64_t sum = 0;
+    for (const Stripe& stripe : stripes_) sum += (stripe.*count).load(order);
+    return sum;
+  }
+
   Addresses& addresses_;
   Delivery& delivery_;
   core::Dispatcher& shared_dispatcher_;
   DedicatedDispatchers& dedicated_dispatchers_;
-  SpawnGate gate_;
-  std::atomic<std::uint64_t> ended_{0};
-  std::atomic<std::uint64_t> left_{0};  // have ended, and will touch nothing of the node's any more
-  std::atomic<std::uint64_t> failed_{0};
+  alignas(64) SpawnGate gate_;  // each spawn writes it
+  // They will touch nothing of the node's any more.
+  Departures<kStripes> departures_;
+  std::array<Stripe, kStripes> stripes_;
+  // Read by each spawn or end, written seldom.
   std::atomic<bool> refuses_outsiders_{false};
-  std::atomic<core::Event*> empty_event_{nullptr};  // set when the last process has left
   std::atomic<bool> has_listener_{false};
   std::mutex listener_mutex_;
   std::function<void(gen::PID)> listener_;  // guarded by listener_mutex_

@@ -44,12 +44,13 @@ gen::Result<ProcessSlot*> Spawning::Open(const SpawnRequest& request) {
     table.Give(*slot);
     return std::move(opened.error());
   }
-  const auto sequence = needs_.population.gate().Enter();
-  if (!sequence) {
+  const SpawnGate::Entry entry = needs_.population.gate().Enter();
+  if (!entry.is_open) {
     slot->Abandon();
     return gen::ErrNodeTerminated;
   }
-  slot->SetSequence(*sequence);
+  slot->SetSequence(entry.place);
+  if (entry.has_levels) needs_.behavior_levels.Give(slot->behavior(), slot->own_log_level());
   const gen::PID pid = needs_.addresses.PidOf(slot->Id());
   gen::Result<void> result;
   if (!request.name.empty()) result = needs_.registry.RegisterName(request.name, pid);

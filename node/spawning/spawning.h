@@ -12,6 +12,7 @@
 #include <ergon/node/links/relations.h>
 #include <ergon/node/names/registry.h>
 #include <ergon/node/process_state/slot.h>
+#include <ergon/node/spawning/behavior_levels.h>
 #include <ergon/node/spawning/population.h>
 #include <ergon/node/spawning/spawn_request.h>
 
@@ -28,6 +29,7 @@ class Spawning {
     Registry& registry;
     ExitSignals& exit_signals;
     Population& population;
+    const BehaviorLevels& behavior_levels;
     const core::Clock& clock;
   };
   explicit Spawning(const Needs& needs) : needs_(needs) {}

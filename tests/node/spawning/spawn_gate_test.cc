@@ -13,16 +13,30 @@ namespace ergon::node::spawn_gate_test {
 
 TEST_CASE("spawn gate: places in order, none after it is closed, and all are counted") {
   SpawnGate gate;
-  CHECK(gate.Enter() == 0U);
-  CHECK(gate.Enter() == 1U);
+  CHECK(gate.Enter().place == 0);
+  CHECK(gate.Enter().place == 1);
   CHECK_FALSE(gate.IsClosed());
   gate.Close();
   gate.Close();
   CHECK(gate.IsClosed());
   CHECK(gate.count() == 2);
-  CHECK_FALSE(gate.Enter());
-  CHECK_FALSE(gate.Enter());
+  CHECK_FALSE(gate.Enter().is_open);
+  CHECK_FALSE(gate.Enter().is_open);
   CHECK(gate.count() == 4);
+}
+
+TEST_CASE("spawn gate: the log levels of behaviours, in each entry from then on") {
+  SpawnGate gate;
+  CHECK_FALSE(gate.Enter().has_levels);
+  gate.NoteLevels();
+  gate.NoteLevels();
+  const SpawnGate::Entry entry = gate.Enter();
+  CHECK(entry.has_levels);
+  CHECK(entry.is_open);
+  CHECK(entry.place == 1);
+  gate.Close();
+  CHECK(gate.Enter().has_levels);
+  CHECK(gate.count() == 3);
 }
 
 // The thread sanitizer says so if the slots are not ordered by the gate.
@@ -39,7 +53,7 @@ TEST_CASE("spawn gate: who has closed sees all that was written by those that ha
         ++ready;
         while (ready != kThreads + 1) std::this_thread::yield();
         slots[i] = 1;
-        if (gate.Enter()) has_place[i].store(true, std::memory_order_relaxed);
+        if (gate.Enter().is_open) has_place[i].store(true, std::memory_order_relaxed);
       });
     }
     ++ready;

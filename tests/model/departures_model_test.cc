@@ -1,0 +1,54 @@
+// Processes leave while somebody begins to wait until all have.
+#include "shim.h"
+
+#include <ergon/node/spawning/departures.h>
+
+#include "checks.h"
+
+namespace ergon::model {
+namespace {
+
+// Thread 0 waits; each of the others leaves once. With `kSpawns`, thread 1 spawns one more before, which leaves on the
+// same thread.
+template <int kLeavers, bool kSpawns>
+class Leaving : public Model {
+ public:
+  void Run(int thread) override {
+    const auto arrived = [this] { return arrived_.load(std::memory_order_seq_cst); };
+    if (thread == 0) {
+      core::Event empty;
+      if (!departures_.Begin(empty, arrived) || !departures_.End()) empty.Wait();
+      Check(has_left_.load(std::memory_order_relaxed) == arrived(), "woken too early");
+      return;
+    }
+    if (kSpawns && thread == 1) {
+      arrived_.fetch_add(1, std::memory_order_seq_cst);
+      Leave(1, arrived);
+    }
+    Leave(thread, arrived);
+  }
+
+ private:
+  template <class Arrived>
+  void Leave(int thread, Arrived& arrived) {
+    has_left_.fetch_add(1, std::memory_order_relaxed);
+    core::Event* const empty = departures_.Leave(static_cast<std::size_t>(thread - 1), arrived);
+    if (empty != nullptr) empty->Set();
+  }
+
+  node::Departures<2> departures_;
+  std::atomic<std::uint64_t> arrived_{kLeavers};
+  std::atomic<std::uint64_t> has_left_{0};
+};
+
+TEST_CASE("model: departures, one and with a process that it has spawned") {
+  CheckModel<Leaving<1, false>>({.name = "departures-1"}, 5);
+  CheckModel<Leaving<1, true>>({.name = "departures-spawning"}, 10);
+}
+
+TEST_CASE("model: departures, two on two threads") {
+  CheckModel<Leaving<2, false>>({.name = "departures-2", .threads = 3}, 50);
+}
+
+}  // namespace
+}  // namespace ergon::model
