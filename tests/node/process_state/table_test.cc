@@ -25,8 +25,8 @@ class Slot final : public ProcessSlot {
   void Abandon() override {}
   void AnswerAfterInit(std::uint64_t) override {}
 
-  int uses =
-      0;  // who has taken the slot writes it: the thread sanitizer says so if that is not ordered
+  // Who has taken the slot writes it: the thread sanitizer says so if that is not ordered.
+  int uses = 0;
 };
 
 std::unique_ptr<ProcessTable> MakeTable(std::uint32_t chunks) {
