@@ -59,6 +59,9 @@ void ProcessTable::MakeRoom(Shelf& shelf) {
 }
 
 void ProcessTable::MakeChunk() {
+  // First, and for all slots there are then: whoever gives one back has nothing to allocate.
+  const std::size_t all = std::size_t{chunk_count_ + 1} * kChunkSize;
+  if (free_.capacity() < all) free_.reserve(2 * all);
   auto* chunk = static_cast<std::byte*>(
       ::operator new (kChunkSize* kind_.bytes, std::align_val_t{kind_.alignment}));
   const std::uint32_t first = chunk_count_ * kChunkSize;
