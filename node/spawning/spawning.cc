@@ -50,12 +50,17 @@ gen::Result<ProcessSlot*> Spawning::Open(const SpawnRequest& request) {
     return gen::ErrNodeTerminated;
   }
   slot->SetSequence(entry.place);
-  if (entry.has_levels) needs_.behavior_levels.Give(slot->behavior(), slot->own_log_level());
-  const gen::PID pid = needs_.addresses.PidOf(slot->Id());
   gen::Result<void> result;
-  if (!request.name.empty()) result = needs_.registry.RegisterName(request.name, pid);
-  if (result && request.link && !needs_.relations.LinkChild(*slot, request.parent)) {
-    result = gen::Error(gen::ErrorCode::kProcessTerminated, "the parent is ending");
+  try {
+    if (entry.has_levels) needs_.behavior_levels.Give(slot->behavior(), slot->own_log_level());
+    const gen::PID pid = needs_.addresses.PidOf(slot->Id());
+    if (!request.name.empty()) result = needs_.registry.RegisterName(request.name, pid);
+    if (result && request.link && !needs_.relations.LinkChild(*slot, request.parent)) {
+      result = gen::Error(gen::ErrorCode::kProcessTerminated, "the parent is ending");
+    }
+  } catch (...) {
+    slot->Abandon();  // it has been counted: a node that stops would wait for its end
+    throw;
   }
   if (!result) {
     slot->Abandon();
