@@ -22,7 +22,7 @@ template <std::size_t kStripes>
 class Departures {
  public:
   // Counts one that has left, by a thread whose stripe is `stripe`. Returns whom to wake, once: as many have left as
-  // `arrived()` returns. What it counts must never be less than those that have left.
+  // `arrived()` returns, or had in a wait before. What it counts must never be less than those that have left.
   template <class Arrived>
   [[nodiscard]] core::Event* Leave(std::size_t stripe, Arrived&& arrived) noexcept {
     stripes_[stripe].left.fetch_add(1, std::memory_order_seq_cst);
@@ -38,7 +38,9 @@ class Departures {
     waiting_.store(&event, std::memory_order_seq_cst);
     return HaveAllLeft(arrived);
   }
-  // Ends to wait. Returns false if Leave has returned the event.
+  // Ends to wait. Returns false if Leave has returned the event: then wait for it, and begin anew to know whether all
+  // have left. Whoever has found that looks for the event afterwards, and several may find it at once: the one that is
+  // too late for this wait takes the event of the next one.
   [[nodiscard]] bool End() noexcept {
     return waiting_.exchange(nullptr, std::memory_order_seq_cst) != nullptr;
   }

@@ -50,15 +50,15 @@ void Population::SetListener(std::function<void(gen::PID)> told) {
 }
 
 bool Population::WaitUntilEmpty(const core::Clock& clock, std::int64_t deadline) {
-  core::Event empty;
-  const bool is_empty = departures_.Begin(empty, [this] { return spawned(); });
-  const bool reached = is_empty || shared_dispatcher_.WaitFor(
-                                       empty, std::max<std::int64_t>(0, deadline - clock.Now()));
-  if (!departures_.End()) {
-    shared_dispatcher_.Wait(empty);  // somebody has taken it and is about to set it
-    return true;
+  for (;;) {
+    core::Event empty;
+    const bool is_empty = departures_.Begin(empty, [this] { return spawned(); });
+    const bool reached = is_empty || shared_dispatcher_.WaitFor(
+                                         empty, std::max<std::int64_t>(0, deadline - clock.Now()));
+    if (departures_.End()) return reached;
+    // Somebody has taken it and is about to set it, maybe one who was late for the wait before this: look again.
+    shared_dispatcher_.Wait(empty);
   }
-  return reached;
 }
 
 }  // namespace ergon::node

@@ -9,16 +9,18 @@ namespace ergon::model {
 namespace {
 
 // Thread 0 waits; each of the others leaves once. With `kSpawns`, thread 1 spawns one more before, which leaves on the
-// same thread.
-template <int kLeavers, bool kSpawns>
+// same thread. With `kAgain`, thread 0 spawns one more afterwards, which stays, and looks whether all have left.
+template <int kLeavers, bool kSpawns, bool kAgain = false>
 class Leaving : public Model {
  public:
   void Run(int thread) override {
     const auto arrived = [this] { return arrived_.load(std::memory_order_seq_cst); };
     if (thread == 0) {
-      core::Event empty;
-      if (!departures_.Begin(empty, arrived) || !departures_.End()) empty.Wait();
+      Check(Wait(arrived, true), "woken by nobody");
       Check(has_left_.load(std::memory_order_relaxed) == arrived(), "woken too early");
+      if (!kAgain) return;
+      arrived_.fetch_add(1, std::memory_order_seq_cst);
+      Check(!Wait(arrived, false), "woken by one that was late for the wait before");
       return;
     }
     if (kSpawns && thread == 1) {
@@ -29,6 +31,17 @@ class Leaving : public Model {
   }
 
  private:
+  // As Population::WaitUntilEmpty. Without `is_patient` its time is over at once.
+  template <class Arrived>
+  bool Wait(Arrived& arrived, bool is_patient) {
+    for (;;) {
+      core::Event empty;
+      const bool is_empty = departures_.Begin(empty, arrived);
+      if (!is_empty && is_patient) empty.Wait();
+      if (departures_.End()) return is_empty;
+      empty.Wait();
+    }
+  }
   template <class Arrived>
   void Leave(int thread, Arrived& arrived) {
     has_left_.fetch_add(1, std::memory_order_relaxed);
@@ -48,6 +61,10 @@ TEST_CASE("model: departures, one and with a process that it has spawned") {
 
 TEST_CASE("model: departures, two on two threads") {
   CheckModel<Leaving<2, false>>({.name = "departures-2", .threads = 3}, 50);
+}
+
+TEST_CASE("model: departures, two on two threads, of which one is late for the wait") {
+  CheckModel<Leaving<2, false, true>>({.name = "departures-again", .threads = 3}, 50);
 }
 
 }  // namespace
