@@ -65,7 +65,7 @@ class AsksInInit : public act::Actor {
 
 class Parent : public act::Actor {
   gen::Status HandleMessage(gen::PID, gen::Message&) override {
-    (void)Spawn(gen::Factory<AsksInInit>(), {.init_timeout = gen::kInfinite});
+    (void)SpawnRegister("child", gen::Factory<AsksInInit>(), {.init_timeout = gen::kInfinite});
     return gen::Continue();
   }
 };
@@ -169,7 +169,7 @@ int Run(const char* dump) {
     if (node.ProcessInfo(pid).value().parent == parent) until(pid, gen::ProcessState::kWaiting);
   }
 
-  const gen::PID stasher = node.Spawn(gen::Factory<Stasher<std::string>>()).value();
+  const gen::PID stasher = node.SpawnRegister("stasher", gen::Factory<Stasher<std::string>>()).value();
   const gen::PID continuing = node.Spawn(gen::Factory<Continuing>()).value();
   node.Send(continuing, Note()).value();
   until(continuing, gen::ProcessState::kWaiting);
