@@ -1,10 +1,9 @@
 // A process's mailbox: three lanes, many senders, one consumer.
 //
-// Main arrives on the stack of DispatchState, Urgent and System on a small "express" stack of their
-// own, so that a million untaken Main messages do not delay them. The consumer takes the whole of a
-// stack at once, turns it round and serves Urgent, then System, then Main; the express stack is
-// looked at again between any two messages, and between the steps of turning a million messages round,
-// which takes milliseconds.
+// Main arrives on the stack of DispatchState, Urgent and System on a small "express" stack of their own, so that a
+// million untaken Main messages do not delay them. The consumer takes the whole of a stack at once, turns it round and
+// serves Urgent, then System, then Main; the express stack is looked at again between any two messages, and between the
+// steps of turning a million messages round, which takes milliseconds.
 //
 // Main may also be kept elsewhere, in a queue of the owner's (OpenQueued): then it is redirected, and the mailbox only
 // knows how many messages wait there.
@@ -137,7 +136,8 @@ class Mailbox {
   // Makes an envelope that Pop returned independent of the mailbox, so that it can go elsewhere.
   void Detach(Envelope* envelope) noexcept;
 
-  // Puts popped and detached envelopes back, in front of all that wait in Main: a list, linked by `next`, oldest first.
+  // Puts envelopes in front of all that wait in Main: a list, linked by `next`, oldest first. Popped ones are detached,
+  // unless they only go through this mailbox again. `count` more messages wait then (modulo 2^32, so it may be fewer).
   void ReturnToMain(Envelope* first, Envelope* last, std::uint32_t count) noexcept;
   // Replaces an envelope of PushTogether, after Pop and NoteWaiting, by its messages: `missing` fewer than announced.
   void Unfold(Envelope* envelope, EnvelopeList messages, std::uint32_t missing) noexcept;

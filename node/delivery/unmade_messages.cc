@@ -103,7 +103,9 @@ MadeMessages MakeMessages(core::Envelope& unmade) noexcept {
 }
 
 void MakeInPlace(core::Mailbox& mailbox, core::Envelope& unmade) noexcept {
-  // It waits until its messages are there: for the bound, and for who looks whether there is something to do.
+  // It waits until its messages are there: for the bound, and for who looks whether there is something to do. A sender
+  // that looks between Pop and this may get one message beyond the bound in. That never adds up: the next sender that
+  // looks there finds that message counted.
   mailbox.NoteWaiting();
   MadeMessages made = MakeSome(unmade, kMadeAtOnce);
   if (static_cast<const Unmade*>(unmade.Value())->size == 0) {

@@ -79,8 +79,8 @@ struct MadeMessages {
 // memory for them the program ends: they are accepted already, so nobody is left to be told of an exception, and they
 // would be lost without a count.
 [[nodiscard]] MadeMessages MakeMessages(core::Envelope& unmade) noexcept;
-// The same, in the mailbox from which such an envelope has just been popped: they are next there. The one with the
-// right to run the process.
+// Makes the next few of them, in the mailbox from which such an envelope has just been popped: they are next there, and
+// behind them the envelope with the rest, if there is one. The one with the right to run the process.
 void MakeInPlace(core::Mailbox& mailbox, core::Envelope& unmade) noexcept;
 
 }  // namespace ergon::node

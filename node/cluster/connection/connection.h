@@ -88,8 +88,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Sends a signal with any payload. Returns kIncorrect if its frame is larger than the peer takes (see CheckFrame),
   // and kNoConnection if the connection is down; nothing is sent then.
   [[nodiscard]] gen::Result<void> TrySend(const Signal& signal, SentAs as);
-  // Send the frame of a message, see OpenMessage and CheckFrame, which may end with `rest`; and the frame of a request,
-  // whose sender waits. The connection is not down, see Connections::With.
+  // Send the frame of a message, see OpenMessage and CheckFrame, whose last bytes may be in `rest`; and the frame of a
+  // request, whose sender waits. The connection is not down, see Connections::With.
   void SendMessageFrame(std::string_view frame, std::string_view rest = {}) {
     PutFrame(frame, rest);
     ++out_sends_;

@@ -38,7 +38,7 @@ constinit thread_local KeptHead kept_head;
 
 }  // namespace
 
-// Not inlined, and neither is any function of this file: see Scratch.
+// Not inlined: a process must not keep the address of a thread-local variable when it goes on in another thread.
 [[gnu::noinline]] std::string_view TextHead(const gen::PID& from, const gen::PID& to,
                                             std::size_t text_bytes) {
   KeptHead& head = kept_head;

@@ -13,6 +13,11 @@ namespace {
 const gen::PID kFrom{7, gen::Atom("unmade@there"), 3};
 const gen::PID kTo{9, gen::Atom("unmade@here"), 1};
 
+core::EnvelopePtr MakeLength(std::size_t length) {
+  return core::MakeEnvelope<std::size_t>(static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage),
+                                         core::Lane::kMain, length);
+}
+
 // Makes the number of bytes, and of none nothing.
 class Lengths final : public MessageMaker {
  public:
@@ -23,8 +28,7 @@ class Lengths final : public MessageMaker {
     CHECK(to == kTo);
     if (bytes.empty()) return nullptr;
     ++made;
-    return core::MakeEnvelope<std::size_t>(static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage),
-                                           core::Lane::kMain, bytes.size());
+    return MakeLength(bytes.size());
   }
 
   std::size_t made = 0;
@@ -38,6 +42,56 @@ std::vector<core::EnvelopePtr> TakeAll(core::EnvelopeList list) {
   }
   return all;
 }
+
+// When a message is pushed behind those that came together. Only if none is there at once, their envelope is the marker
+// of the mailbox while it is handled.
+enum class Follows { kAtOnce, kLater, kNot };
+
+// A mailbox with messages that came together, some of which nobody makes.
+struct SomeTogether {
+  explicit SomeTogether(Follows when) : follows(when) {
+    constexpr std::uint32_t kMessages = 40;
+    Gathering gathering(maker);
+    for (std::uint32_t i = 0; i < kMessages; ++i) {
+      const std::size_t length = i % 5 == 3 ? 0 : i + 1;
+      gathering.Add(kFrom, kTo, &maker, std::string(length, 'x'));
+      if (length != 0) expected.push_back(length);
+    }
+    mailbox.Open(0);
+    core::EnvelopePtr together = gathering.TakeEnvelope();
+    CHECK(mailbox.PushTogether(together.release(), kMessages) == core::PushOutcome::kPushed);
+    if (follows == Follows::kAtOnce) PushLast();
+    if (follows != Follows::kNot) expected.push_back(kLastLength);
+  }
+
+  void PushLast() {
+    CHECK(mailbox.PushMain(MakeLength(kLastLength).release()) == core::PushOutcome::kPushed);
+  }
+  void Note(const core::Envelope& message) { taken.push_back(*message.ValueAs<std::size_t>()); }
+  // Takes as many messages.
+  void Take(std::size_t count) {
+    while (taken.size() < count) {
+      core::Envelope* const envelope = mailbox.Pop();
+      REQUIRE(envelope != nullptr);
+      if (IsUnmade(*envelope)) {
+        MakeInPlace(mailbox, *envelope);
+        if (taken.empty()) CHECK(maker.made < expected.size() / 2);
+        if (taken.empty() && follows == Follows::kLater) PushLast();
+        continue;
+      }
+      Note(*envelope);
+      mailbox.Release(envelope);
+    }
+  }
+
+  static constexpr std::size_t kLastLength = 1000;
+
+  const Follows follows;
+  Lengths maker;
+  core::Mailbox mailbox;
+  std::vector<std::size_t> expected;
+  std::vector<std::size_t> taken;
+};
 
 }  // namespace
 
@@ -87,42 +141,48 @@ TEST_CASE("unmade_messages: what is no string is made by who gathers, or is miss
 }
 
 TEST_CASE("unmade_messages: in a mailbox a few at a time, in their order, before what follows") {
-  constexpr std::uint32_t kMessages = 40;
-  for (const bool follows_at_once : {true, false}) {
-    Lengths maker;
-    Gathering gathering(maker);
-    std::vector<std::size_t> expected;
-    for (std::uint32_t i = 0; i < kMessages; ++i) {
-      const std::size_t size = i % 5 == 3 ? 0 : i + 1;
-      gathering.Add(kFrom, kTo, &maker, std::string(size, 'x'));
-      if (size != 0) expected.push_back(size);
-    }
-    const std::size_t all = expected.size();
-    expected.push_back(1000);
-    core::Mailbox mailbox;
-    mailbox.Open(0);
-    const auto push_last = [&] {
-      core::EnvelopePtr last = maker.Make(&maker, std::string(1000, 'x'), kFrom, kTo);
-      CHECK(mailbox.PushMain(last.release()) == core::PushOutcome::kPushed);
-      maker.made = 0;
-    };
-    core::EnvelopePtr together = gathering.TakeEnvelope();
-    CHECK(mailbox.PushTogether(together.release(), kMessages) == core::PushOutcome::kPushed);
-    if (follows_at_once) push_last();
-    std::vector<std::size_t> taken;
-    while (core::Envelope* const envelope = mailbox.Pop()) {
-      if (IsUnmade(*envelope)) {
-        MakeInPlace(mailbox, *envelope);
-        if (taken.empty()) CHECK(maker.made < all / 2);
-        if (taken.empty() && !follows_at_once) push_last();
+  for (const Follows follows : {Follows::kAtOnce, Follows::kLater, Follows::kNot}) {
+    CAPTURE(static_cast<int>(follows));
+    SomeTogether together(follows);
+    together.Take(together.expected.size());
+    CHECK(together.taken == together.expected);
+    CHECK(together.mailbox.Pop() == nullptr);
+    CHECK(together.mailbox.MainDepthApprox() == 0);
+    CHECK(together.mailbox.Close().main == nullptr);
+  }
+}
+
+TEST_CASE("unmade_messages: a mailbox is closed when a few are made and fewer are taken") {
+  for (const Follows follows : {Follows::kAtOnce, Follows::kLater, Follows::kNot}) {
+    CAPTURE(static_cast<int>(follows));
+    SomeTogether together(follows);
+    together.Take(3);
+    const std::size_t made = together.maker.made;
+    CHECK(made > 3);
+    const core::Mailbox::Rest rest = together.mailbox.Close();
+    std::uint32_t found = 0;
+    std::uint32_t unmade = 0;
+    for (core::Envelope* next = rest.main; next != nullptr;) {
+      const core::EnvelopePtr envelope(next);
+      next = next->next;
+      if (!IsUnmade(*envelope)) {
+        ++found;
+        together.Note(*envelope);
         continue;
       }
-      taken.push_back(*envelope->ValueAs<std::size_t>());
-      mailbox.Release(envelope);
+      ++unmade;
+      CHECK(together.taken.size() == made);  // behind those that are made
+      const MadeMessages rest_made = MakeMessages(*envelope);
+      found += rest_made.missing;
+      for (const core::EnvelopePtr& message : TakeAll(rest_made.list)) {
+        ++found;
+        together.Note(*message);
+      }
     }
-    CHECK(taken == expected);
-    CHECK(mailbox.MainDepthApprox() == 0);
-    CHECK(mailbox.Close().main == nullptr);
+    CHECK(unmade == 1);
+    CHECK(together.taken == together.expected);
+    CHECK(found == rest.main_messages);
+    CHECK(rest.express == nullptr);
   }
 }
 
