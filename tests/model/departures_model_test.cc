@@ -60,11 +60,11 @@ TEST_CASE("model: departures, one and with a process that it has spawned") {
 }
 
 TEST_CASE("model: departures, two on two threads") {
-  CheckModel<Leaving<2, false>>({.name = "departures-2", .threads = 3}, 50);
+  CheckModel<Leaving<2, false>>({.name = "departures-2", .threads = 3}, 1000);
 }
 
 TEST_CASE("model: departures, two on two threads, of which one is late for the wait") {
-  CheckModel<Leaving<2, false, true>>({.name = "departures-again", .threads = 3}, 50);
+  CheckModel<Leaving<2, false, true>>({.name = "departures-again", .threads = 3}, 2000);
 }
 
 }  // namespace
