@@ -169,7 +169,8 @@ int Run(const char* dump) {
     if (node.ProcessInfo(pid).value().parent == parent) until(pid, gen::ProcessState::kWaiting);
   }
 
-  const gen::PID stasher = node.SpawnRegister("stasher", gen::Factory<Stasher<std::string>>()).value();
+  const gen::PID stasher =
+      node.SpawnRegister("stasher", gen::Factory<Stasher<std::string>>()).value();
   const gen::PID continuing = node.Spawn(gen::Factory<Continuing>()).value();
   node.Send(continuing, Note()).value();
   until(continuing, gen::ProcessState::kWaiting);
