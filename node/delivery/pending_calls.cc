@@ -29,9 +29,9 @@ void PendingCalls::Add(std::uint64_t id, std::int64_t deadline, const CallEdge::
   call->timer.argument = id;
   Shard& shard = ShardOf(id);
   std::lock_guard lock(shard.mutex);
+  Call& added = *shard.calls.emplace(id, std::move(call)).first->second;
   // Armed under the lock: Complete finds the call with its timer, or not at all.
-  if (deadline != 0) timers_.Arm(call->timer, deadline);
-  shard.calls.emplace(id, std::move(call));
+  if (deadline != 0) timers_.Arm(added.timer, deadline);
 }
 
 void PendingCalls::NoteTaken(std::uint64_t id, CallEdge::Stage stage) {

@@ -246,6 +246,7 @@ gen::Result<gen::PID> ProcessRunner::MakeChild(const SpawnRequest& request) {
   auto opened = rooms_.spawning.Open(request);
   if (!opened) return std::move(opened.error());
   auto& child = static_cast<ProcessRunner&>(**opened);
+  UnbegunProcess unbegun(child);
   const gen::PID pid = child.Self();
   if (request.heir && heir_) {
     std::vector<std::uint64_t> heirs{parent_id_.load(std::memory_order_relaxed)};
@@ -255,6 +256,7 @@ gen::Result<gen::PID> ProcessRunner::MakeChild(const SpawnRequest& request) {
     child.Cold().further_heirs = std::move(heirs);
   }
   if (request.announce) {
+    unbegun.LetGo();
     child.Schedule();
     return pid;
   }
@@ -263,6 +265,7 @@ gen::Result<gen::PID> ProcessRunner::MakeChild(const SpawnRequest& request) {
     end_requests_.SetStartingChild(pid.id);
     if (IsInterrupted()) (void)rooms_.exit_signals.Kill(pid);
     gen::Error failure = gen::ErrProcessTerminated;
+    unbegun.LetGo();
     const bool ready = child.RunInitInline(failure);
     end_requests_.ClearStartingChild();
     if (ready) return pid;
@@ -272,6 +275,7 @@ gen::Result<gen::PID> ProcessRunner::MakeChild(const SpawnRequest& request) {
   const std::type_info& behavior_type = typeid(behavior);  // the child may end at any time
   PendingWait wait(*this);
   child.GetInit().ref = wait.id();
+  unbegun.LetGo();
   child.Schedule();
   const auto timeout = request.options.init_timeout;
   auto outcome =

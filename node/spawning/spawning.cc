@@ -50,22 +50,17 @@ gen::Result<ProcessSlot*> Spawning::Open(const SpawnRequest& request) {
     return gen::ErrNodeTerminated;
   }
   slot->SetSequence(entry.place);
-  gen::Result<void> result;
-  try {
-    if (entry.has_levels) needs_.behavior_levels.Give(slot->behavior(), slot->own_log_level());
-    const gen::PID pid = needs_.addresses.PidOf(slot->Id());
-    if (!request.name.empty()) result = needs_.registry.RegisterName(request.name, pid);
-    if (result && request.link && !needs_.relations.LinkChild(*slot, request.parent)) {
-      result = gen::Error(gen::ErrorCode::kProcessTerminated, "the parent is ending");
-    }
-  } catch (...) {
-    slot->Abandon();  // it has been counted: a node that stops would wait for its end
-    throw;
+  UnbegunProcess unbegun(*slot);
+  if (entry.has_levels) needs_.behavior_levels.Give(slot->behavior(), slot->own_log_level());
+  if (!request.name.empty()) {
+    auto registered =
+        needs_.registry.RegisterName(request.name, needs_.addresses.PidOf(slot->Id()));
+    if (!registered) return std::move(registered.error());
   }
-  if (!result) {
-    slot->Abandon();
-    return std::move(result.error());
+  if (request.link && !needs_.relations.LinkChild(*slot, request.parent)) {
+    return gen::Error(gen::ErrorCode::kProcessTerminated, "the parent is ending");
   }
+  unbegun.LetGo();
   return slot;
 }
 
@@ -75,6 +70,7 @@ gen::Result<gen::PID> Spawning::StartInBackground(const SpawnRequest& request,
   auto opened = Open(request);
   if (!opened) return std::move(opened.error());
   ProcessSlot& slot = **opened;
+  UnbegunProcess unbegun(slot);
   const gen::PID pid = needs_.addresses.PidOf(slot.Id());
   const std::uint64_t id = NextUniqueId();
   const gen::ProcessBehavior& behavior = slot.behavior();
@@ -95,6 +91,7 @@ gen::Result<gen::PID> Spawning::StartInBackground(const SpawnRequest& request,
     done(error == nullptr ? gen::Result<void>() : std::move(*error));
   };
   needs_.pending_calls.Add(id, deadline, {}, std::move(told));
+  unbegun.LetGo();
   if (request.opened != nullptr) (*request.opened)(pid);
   slot.Schedule();
   return pid;

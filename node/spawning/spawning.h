@@ -18,6 +18,23 @@
 
 namespace ergon::node {
 
+// A process that is counted and has not begun. It ends with this, unless it is let go: what is still to be allocated for
+// it may throw, and a node that stops would wait for it.
+class UnbegunProcess {
+ public:
+  explicit UnbegunProcess(ProcessSlot& slot) : slot_(&slot) {}
+  UnbegunProcess(const UnbegunProcess&) = delete;
+  UnbegunProcess& operator=(const UnbegunProcess&) = delete;
+  ~UnbegunProcess() {
+    if (slot_ != nullptr) slot_->Abandon();
+  }
+  // From now on somebody will run it.
+  void LetGo() { slot_ = nullptr; }
+
+ private:
+  ProcessSlot* slot_;
+};
+
 // Any thread.
 class Spawning {
  public:
@@ -34,7 +51,7 @@ class Spawning {
   };
   explicit Spawning(const Needs& needs) : needs_(needs) {}
 
-  // Makes a process in a fresh slot; the caller has the right to run it.
+  // Makes a process in a fresh slot; the caller has the right to run it, or has to abandon it.
   gen::Result<ProcessSlot*> Open(const SpawnRequest& request);
   // Starts a process. `done` is called when its Init has ended, with an error if that failed, maybe on another thread.
   // After an error returned here `done` is not called.
