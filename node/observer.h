@@ -44,8 +44,9 @@
 // header Host must name the observer (ObserverOptions::hosts), Origin must be the observer's own if there is one, and
 // no answer allows other origins.
 //
-// What it costs. Nothing as long as nobody asks. One process collects the numbers, at most once in
-// ObserverOptions::metrics_period, and yields to others meanwhile. It looks at each process, about a microsecond the
+// What it costs. Nothing as long as nobody asks. One process collects the numbers and the tables, at most once in
+// ObserverOptions::metrics_period, and yields to others meanwhile. All who ask in that time get the same bytes; a table
+// that is sorted or searched in another way is found anew. It looks at each process, about a microsecond the
 // first time it sees one and some nanoseconds later, and asks each pool. The first look at a process takes up to 700
 // bytes, as Node::Dump does. The number of connections, the size and the time of a request and the time for an answer
 // are limited.

@@ -48,7 +48,8 @@ struct ObserverOptions {
   // How long all pools together may take to answer, 1 ms..1 h; none may take more than a tenth of it. For a pool that
   // does not answer in time the numbers of its last answer are shown.
   std::chrono::nanoseconds pools_timeout = std::chrono::seconds(2);
-  // Numbers that are not older than this are shown again instead of being collected, 0..1 h.
+  // Numbers and tables that are not older than this are shown again instead of being collected, 0..1 h. After an action
+  // of this observer what was collected before it is not shown again.
   std::chrono::nanoseconds metrics_period = std::chrono::seconds(1);
 };
 

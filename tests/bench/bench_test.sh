@@ -45,6 +45,8 @@ if command -v python3 >/dev/null; then
   for by in clock processor; do
     grep -qE "^stream +$by( +[0-9]+\.[0-9]){2} " <<<"$watched" || { echo "watched.sh: $watched"; failed=1; }
   done
+  together=$("$(dirname "${BASH_SOURCE[0]}")/watched.sh" "$bench" 1 5 small together) || failed=1
+  grep -q "5 readers on the same processors" <<<"$together" || { echo "watched.sh together: $together"; failed=1; }
 fi
 
 # Every workload is tried above.

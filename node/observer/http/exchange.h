@@ -1,6 +1,7 @@
 // A request to an observer, and its answer.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -21,8 +22,11 @@ struct ObserverAnswer {
   unsigned status = 200;
   std::string_view content_type = "text/plain; charset=utf-8";
   std::string body = {};
-  std::string_view allow = "GET, HEAD";  // the methods, where the status is 405
+  std::shared_ptr<const std::string> shared = {};  // the body, if others get the same
+  std::string_view allow = "GET, HEAD";            // the methods, where the status is 405
   bool is_page = false;  // a browser may show it, and run the script of this observer
+
+  [[nodiscard]] std::string_view Body() const { return shared == nullptr ? body : *shared; }
 };
 
 }  // namespace ergon::node

@@ -38,13 +38,21 @@ const ObserverAnswer kNotCollected = {.status = 503, .body = "the numbers cannot
 
 template <class Question>
 auto AskCollector(gen::Process& self, const ObserverState& state, Question question) {
-  question.asked_at = self.Now();
+  question.asked = {.at = self.Now(),
+                    .changed_at = state.changed_at.load(std::memory_order_relaxed)};
   return self.Call(state.collector, std::move(question),
                    {.timeout = state.settings.options.pools_timeout + kPatience});
 }
 
 ObserverAnswer JsonAnswer(std::string body) {
   return {.content_type = "application/json", .body = std::move(body)};
+}
+
+template <class Question>
+ObserverAnswer SharedAnswer(gen::Process& self, const ObserverState& state, Question question) {
+  auto text = AskCollector(self, state, std::move(question));
+  if (!text) return kNotCollected;
+  return {.content_type = "application/json", .shared = std::move(*text)};
 }
 
 ObserverAnswer Metrics(gen::Process& self, const ObserverState& state, std::string_view accept) {
@@ -75,8 +83,7 @@ ObserverAnswer Processes(gen::Process& self, const ObserverState& state,
                          const UrlQuery& parameters) {
   auto query = ParseProcessQuery(parameters);
   if (!query) return {.status = 400, .body = std::string(query.error().detail()) + '\n'};
-  const auto rows = AskCollector(self, state, WantProcesses{std::move(*query)});
-  return rows ? JsonAnswer(ProcessesJson(**rows)) : kNotCollected;
+  return SharedAnswer(self, state, WantProcesses{.query = std::move(*query), .asked = {}});
 }
 
 ObserverAnswer OneProcess(gen::Process& self, const UrlQuery& parameters) {
@@ -94,8 +101,7 @@ ObserverAnswer OneProcess(gen::Process& self, const UrlQuery& parameters) {
 ObserverAnswer Tree(gen::Process& self, const ObserverState& state, const UrlQuery& parameters) {
   auto query = ParseTreeQuery(parameters);
   if (!query) return {.status = 400, .body = std::string(query.error().detail()) + '\n'};
-  const auto tree = AskCollector(self, state, WantTree{*query});
-  return tree ? JsonAnswer(TreeJson(**tree)) : kNotCollected;
+  return SharedAnswer(self, state, WantTree{.query = *query, .asked = {}});
 }
 
 ObserverAnswer Api(gen::Process& self, const ObserverState& state, std::string_view path,
@@ -109,14 +115,12 @@ ObserverAnswer Api(gen::Process& self, const ObserverState& state, std::string_v
   if (path == "/api/events") return JsonAnswer(EventsJson(self.Node()));
   if (path == "/api/cluster") return JsonAnswer(ClusterJson(self.Node()));
   if (path == "/api/waits") {
-    const auto waits = AskCollector(self, state, WantWaits{kMostWaits});
-    return waits ? JsonAnswer(WaitsJson(**waits)) : kNotCollected;
+    return SharedAnswer(self, state, WantWaits{.limit = kMostWaits, .asked = {}});
   }
-  if (path != "/api/node" && path != "/api/pools") return NotFound();
-  const auto figures = AskCollector(self, state, WantFigures{});
-  if (!figures) return kNotCollected;
+  if (path == "/api/pools") return SharedAnswer(self, state, WantPools{});
+  if (path != "/api/node") return NotFound();
   const bool may_act = state.settings.options.actions && !state.settings.token.empty();
-  return JsonAnswer(path == "/api/node" ? NodeJson(**figures, may_act) : PoolsJson(**figures));
+  return SharedAnswer(self, state, WantNode{.actions = may_act, .asked = {}});
 }
 
 // What contains nothing of the node; none: it is something else.
@@ -143,8 +147,7 @@ std::optional<ObserverAnswer> Page(std::string_view path) {
 
 }  // namespace
 
-ObserverAnswer AnswerTo(gen::Process& self, const ObserverState& state,
-                        const ObserverRequest& request) {
+ObserverAnswer AnswerTo(gen::Process& self, ObserverState& state, const ObserverRequest& request) {
   const std::string_view path = request.target.substr(0, request.target.find('?'));
   auto page = Page(path);
   if (const auto refusal = state.gate.Refuse(request.head, page.has_value())) {
@@ -156,7 +159,10 @@ ObserverAnswer AnswerTo(gen::Process& self, const ObserverState& state,
     }
     const auto parameters = ParseUrlQuery(request.target);
     if (!parameters) return {.status = 400, .body = "the parameters are malformed\n"};
-    return Act(self, state, path, *parameters);
+    auto answer = Act(self, state, path, *parameters);
+    // A table that was begun before may lack what has been done. Whoever has this answer asks later.
+    state.changed_at.store(self.Now(), std::memory_order_relaxed);
+    return answer;
   }
   if (!request.is_get) return {.status = 405, .body = "only GET and HEAD are allowed\n"};
   if (page) return std::move(*page);

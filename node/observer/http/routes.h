@@ -9,7 +9,7 @@ namespace ergon::node {
 
 // Returns the answer to a request. Of the request it repeats only numbers. Called by the process of the connection,
 // which may wait.
-[[nodiscard]] ObserverAnswer AnswerTo(gen::Process& self, const ObserverState& state,
+[[nodiscard]] ObserverAnswer AnswerTo(gen::Process& self, ObserverState& state,
                                       const ObserverRequest& request);
 
 }  // namespace ergon::node

@@ -41,7 +41,8 @@ namespace {
 using namespace std::chrono_literals;
 using ErrorCode = boost::system::error_code;
 using Request = http::request<http::string_body>;
-using Response = http::response<http::string_body>;
+// A view of the answer's body, which many may get.
+using Response = http::response<http::span_body<const char>>;
 
 // After an answer to a request that was not read to its end: closing at once would take the answer away from the
 // client.
@@ -73,8 +74,11 @@ ObserverRequest Looked(const Request& request) {
                    .authorization = Header(request, "Authorization")}};
 }
 
-Response ResponseOf(ObserverAnswer answer) {
-  Response response(static_cast<http::status>(answer.status), 11, std::move(answer.body));
+// Is valid as long as the answer.
+Response ResponseTo(const ObserverAnswer& answer) {
+  const std::string_view body = answer.Body();
+  Response response(static_cast<http::status>(answer.status), 11,
+                    boost::beast::span<const char>(body.data(), body.size()));
   response.set(http::field::content_type,
                boost::beast::string_view(answer.content_type.data(), answer.content_type.size()));
   response.set(http::field::cache_control, "no-store");
@@ -122,7 +126,10 @@ class Connection {
         place_(place),
         socket_(std::move(socket)),
         buffer_(static_cast<std::size_t>(options_.max_header_bytes) +
-                static_cast<std::size_t>(options_.max_body_bytes)) {}
+                static_cast<std::size_t>(options_.max_body_bytes)) {
+    ErrorCode ignored;  // with what else is wrong, the first read fails, too
+    socket_.non_blocking(true, ignored);
+  }
 
   void Serve() {
     while (AwaitRequest() && ServeOne()) {
@@ -147,29 +154,51 @@ class Connection {
     parser.header_limit(static_cast<std::uint32_t>(options_.max_header_bytes));
     parser.body_limit(static_cast<std::uint64_t>(options_.max_body_bytes));
     place_.Set(OpenConnections::Activity::kReads);
-    const auto read = http::async_read(socket_, buffer_, parser,
-                                       BoostAwaitOrStop(socket_, options_.request_timeout));
+    const ErrorCode error = Read(parser);
     place_.Set(OpenConnections::Activity::kAnswers);
-    if (!read) {
-      auto answer = AnswerTo(read.error());
+    if (error) {
+      const auto answer = AnswerTo(error);
       if (!answer) return false;
       must_linger_ = true;
-      Response response = ResponseOf(std::move(*answer));
+      Response response = ResponseTo(*answer);
       response.keep_alive(false);
       (void)Write(response, false);
       return false;
     }
     const Request& request = parser.get();
-    Response response = ResponseOf(node::AnswerTo(self_, state_, Looked(request)));
+    const ObserverAnswer answer = node::AnswerTo(self_, state_, Looked(request));
+    Response response = ResponseTo(answer);
     response.keep_alive(request.keep_alive());
     return Write(response, request.method() == http::verb::head) && request.keep_alive();
+  }
+
+  // Most requests have come as a whole when something of them has: what need not be waited for is done without the
+  // thread of the I/O. Not so what was sent along with the request before: a client that sends on and on would keep this
+  // process from others, and from its end.
+  ErrorCode Read(http::request_parser<http::string_body>& parser) {
+    if (buffer_.size() == 0) {
+      ErrorCode error;
+      http::read(socket_, buffer_, parser, error);
+      if (error != net::error::would_block) return error;
+    }
+    const auto read = http::async_read(socket_, buffer_, parser,
+                                       BoostAwaitOrStop(socket_, options_.request_timeout));
+    return read ? ErrorCode() : read.error();
   }
 
   // False: the client has not taken it.
   bool Write(Response& response, bool head_only) {
     response.prepare_payload();
     state_.answers.Add(response.result_int());
-    http::response_serializer<http::string_body> serializer(response);
+    http::response_serializer<http::span_body<const char>> serializer(response);
+    // Most clients have room for all of it, see Read.
+    ErrorCode error;
+    if (head_only) {
+      http::write_header(socket_, serializer, error);
+    } else {
+      http::write(socket_, serializer, error);
+    }
+    if (error != net::error::would_block) return !error;
     place_.Set(
         OpenConnections::Activity::kWrites);  // from here on the client decides how long it takes
     const auto token = BoostAwaitOrStop(socket_, options_.answer_timeout);

@@ -25,6 +25,7 @@ struct ObserverState {
   OpenConnections connections;
   AnswerCounts answers;
   std::atomic<std::uint64_t> displaced{0};  // connections that gave way to new ones
+  std::atomic<std::int64_t> changed_at{0};  // Clock ns of the last action
   // Set before the listener begins.
   int port = 0;
   gen::PID collector;

@@ -1,14 +1,86 @@
 #include <ergon/node/observer/views/collector.h>
 
-#include <cstdint>
 #include <utility>
 #include <variant>
 
 #include <ergon/node/observer/numbers/behavior_index.h>
 #include <ergon/node/observer/views/last_found.h>
+#include <ergon/node/observer/views/relation_views.h>
+#include <ergon/node/observer/views/views.h>
+#include <ergon/node/observer/views/waits.h>
 #include <ergon/node/runtime/runtime.h>
 
 namespace ergon::node {
+namespace {
+
+// What was found last of each.
+class Views {
+  // For LastFound. Before its uses, which have to know its type.
+  [[nodiscard]] auto Clock() const {
+    return [this] { return self_.Now(); };
+  }
+
+ public:
+  Views(gen::Process& self, const ObserverOptions& options)
+      : self_(self),
+        index_(RuntimeOf(self.Node(), "node::ObserverFactory").addresses(),
+               static_cast<std::size_t>(options.max_behaviors)),
+        collector_(self, index_, options),
+        figures_(options.metrics_period),
+        processes_(options.metrics_period),
+        tree_(options.metrics_period),
+        waits_(options.metrics_period) {}
+
+  std::shared_ptr<const Figures> For(const WantFigures& want) { return FiguresFor(want.asked); }
+  SharedText For(const WantNode& want) {
+    return TextOf(node_, want.asked, [&](const Figures& it) { return NodeJson(it, want.actions); });
+  }
+  SharedText For(const WantPools& want) { return TextOf(pools_, want.asked, PoolsJson); }
+  SharedText For(const WantProcesses& want) {
+    return processes_.For(want.query, want.asked, Clock(),
+                          [&] { return ProcessesJson(FindProcesses(self_, index_, want.query)); });
+  }
+  SharedText For(const WantTree& want) {
+    return tree_.For(want.query, want.asked, Clock(),
+                     [&] { return TreeJson(FindTree(self_, index_, want.query)); });
+  }
+  SharedText For(const WantWaits& want) {
+    return waits_.For(want.limit, want.asked, Clock(),
+                      [&] { return WaitsJson(FindWaits(self_, index_, want.limit)); });
+  }
+
+ private:
+  // The text that was made of some figures.
+  struct TextOfFigures {
+    std::shared_ptr<const Figures> figures;
+    SharedText text;
+  };
+
+  std::shared_ptr<const Figures> FiguresFor(const AskedWhen& asked) {
+    return figures_.For({}, asked, Clock(), [this] { return collector_.Collect(); });
+  }
+  template <class Make>
+  SharedText TextOf(TextOfFigures& last, const AskedWhen& asked, Make make) {
+    auto figures = FiguresFor(asked);
+    if (figures != last.figures) {
+      last.text = std::make_shared<const std::string>(make(*figures));
+      last.figures = std::move(figures);
+    }
+    return last.text;
+  }
+
+  gen::Process& self_;
+  BehaviorIndex index_;
+  FiguresCollector collector_;
+  LastFound<std::monostate, Figures> figures_;
+  TextOfFigures node_;
+  TextOfFigures pools_;
+  LastFound<ProcessQuery, std::string> processes_;
+  LastFound<TreeQuery, std::string> tree_;
+  LastFound<std::size_t, std::string> waits_;
+};
+
+}  // namespace
 
 struct Collector {
   gen::Reason operator()(gen::Process& self) const;
@@ -21,48 +93,18 @@ gen::ProcessFactory CollectorFactory(std::shared_ptr<const ObserverOptions> opti
 }
 
 gen::Reason Collector::operator()(gen::Process& self) const {
-  BehaviorIndex index(RuntimeOf(self.Node(), "node::ObserverFactory").addresses(),
-                      static_cast<std::size_t>(options->max_behaviors));
-  FiguresCollector collector(self, index, *options);
-  const std::int64_t period = options->metrics_period.count();
-  std::shared_ptr<const Figures> last;
-  std::int64_t begun_at = 0;
-  std::int64_t collected_at = 0;
-  LastFound<ProcessQuery, ProcessRows> last_processes;
-  LastFound<TreeQuery, TreeRows> last_tree;
-  LastFound<std::size_t, WaitRows> last_waits;
+  Views views(self, *options);
   for (;;) {
-    auto asked = self.Receive<gen::Asked<WantFigures>, gen::Asked<WantProcesses>,
-                              gen::Asked<WantTree>, gen::Asked<WantWaits>>();
+    auto asked =
+        self.Receive<gen::Asked<WantFigures>, gen::Asked<WantNode>, gen::Asked<WantPools>,
+                     gen::Asked<WantProcesses>, gen::Asked<WantTree>, gen::Asked<WantWaits>>();
     // The observer ends with it, and with an error, unless it is being ended: nobody else collects.
     if (!asked && asked.error() != gen::ErrProcessTerminated) {
       return gen::Reason::Error("the observer's numbers: " + asked.error().ToString());
     }
     if (!asked) return {};
     // Or nobody waits any more.
-    if (const auto* processes = std::get_if<gen::Asked<WantProcesses>>(&*asked)) {
-      const WantProcesses& want = processes->value;
-      (void)self.Reply(*processes, last_processes.For(want.query, want.asked_at, self.Now(), [&] {
-        return FindProcesses(self, index, want.query);
-      }));
-    } else if (const auto* tree = std::get_if<gen::Asked<WantTree>>(&*asked)) {
-      const WantTree& want = tree->value;
-      (void)self.Reply(*tree, last_tree.For(want.query, want.asked_at, self.Now(),
-                                            [&] { return FindTree(self, index, want.query); }));
-    } else if (const auto* waits = std::get_if<gen::Asked<WantWaits>>(&*asked)) {
-      const WantWaits& want = waits->value;
-      (void)self.Reply(*waits, last_waits.For(want.limit, want.asked_at, self.Now(),
-                                              [&] { return FindWaits(self, index, want.limit); }));
-    }
-    const auto* const figures = std::get_if<gen::Asked<WantFigures>>(&*asked);
-    if (figures == nullptr) continue;
-    const bool is_young = period != 0 && self.Now() - collected_at <= period;
-    if (last == nullptr || (begun_at <= figures->value.asked_at && !is_young)) {
-      begun_at = self.Now();
-      last = std::make_shared<const Figures>(collector.Collect());
-      collected_at = self.Now();
-    }
-    (void)self.Reply(*figures, last);
+    std::visit([&](const auto& want) { (void)self.Reply(want, views.For(want.value)); }, *asked);
   }
 }
 

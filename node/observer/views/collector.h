@@ -2,41 +2,53 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
+#include <string>
 
 #include <ergon/gen/factory.h>
 #include <ergon/gen/process.h>
 #include <ergon/node/observer/numbers/figures.h>
 #include <ergon/node/observer/options.h>
+#include <ergon/node/observer/views/last_found.h>
 #include <ergon/node/observer/views/process_search.h>
 #include <ergon/node/observer/views/process_tree.h>
-#include <ergon/node/observer/views/waits.h>
 
 namespace ergon::node {
 
-// Requests to the collector, which serves one after the other. Those that wait for the same get one answer, which is
-// not older than any of them. `asked_at`: Clock ns at which the request was sent.
+// Requests to the collector, which serves one after the other. Those that wait for the same get one answer, and so do
+// those that ask for it within ObserverOptions::metrics_period.
 
-// Within ObserverOptions::metrics_period the answer is the same as before.
 struct WantFigures {
   using Reply = std::shared_ptr<const Figures>;
-  std::int64_t asked_at = 0;
+  AskedWhen asked;
+};
+
+// The answers to the others are JSON, made once for all.
+using SharedText = std::shared_ptr<const std::string>;
+
+struct WantNode {
+  using Reply = SharedText;
+  bool actions = false;  // whether the observer takes them
+  AskedWhen asked;
+};
+struct WantPools {
+  using Reply = SharedText;
+  AskedWhen asked;
 };
 struct WantProcesses {
-  using Reply = std::shared_ptr<const ProcessRows>;
+  using Reply = SharedText;
   ProcessQuery query;
-  std::int64_t asked_at = 0;
+  AskedWhen asked;
 };
 struct WantTree {
-  using Reply = std::shared_ptr<const TreeRows>;
+  using Reply = SharedText;
   TreeQuery query;
-  std::int64_t asked_at = 0;
+  AskedWhen asked;
 };
 struct WantWaits {
-  using Reply = std::shared_ptr<const WaitRows>;
+  using Reply = SharedText;
   std::size_t limit = 0;
-  std::int64_t asked_at = 0;
+  AskedWhen asked;
 };
 
 // A process that ends when it is asked to.

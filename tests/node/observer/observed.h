@@ -26,6 +26,8 @@ inline ObserverOptions AnyPort(ObserverOptions options = {}) {
   options.port = 0;
   // However slow the machine is, pools answer in time, unless the test is about that.
   if (options.pools_timeout == ObserverOptions().pools_timeout) options.pools_timeout = 10min;
+  // A test sees what it has done, unless it is about what is told again.
+  if (options.metrics_period == ObserverOptions().metrics_period) options.metrics_period = 0ns;
   return options;
 }
 

@@ -1,7 +1,9 @@
 // What one client may cost, and how an observer ends.
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <ergon/gen/metrics.h>
@@ -208,6 +210,23 @@ TEST_CASE("the listener and the connections end with the observer, and the port 
   CHECK(t.node.Spawn(ObserverFactory({.port = t.port})));
   CHECK(idle.Ends());
   CHECK(busy.Ends());
+}
+
+TEST_CASE("a client that sends on and on does not keep an observer from its end") {
+  Observed t;
+  kit::HttpClient client(t.port);
+  std::string many;
+  for (int i = 0; i < 500; ++i) many += GetText("/healthz");
+  std::atomic<int> answered{0};
+  const std::jthread sends([&] {
+    while (client.Send(many)) {
+    }
+  });
+  const std::jthread takes([&] {
+    while (client.Read()) ++answered;
+  });
+  REQUIRE(kit::Eventually([&] { return answered > 1'000; }));
+  CHECK(t.node.StopProcess(t.observer, kit::kDeadline));
 }
 
 TEST_CASE("an observer whose helper has ended ends, too, and frees its port") {

@@ -144,6 +144,50 @@ TEST_CASE("the observer's own processes have names that say what they are") {
   CHECK(behaviors("anonymous").empty());
 }
 
+TEST_CASE("tables that are young are shown again, unless they are asked for in another way") {
+  Observed t({.metrics_period = 1h});
+  const auto count = [&](const std::string& path) {
+    return ParseJson(t.Get(path)).get<int>("in_all");
+  };
+  const int processes = count("/api/processes?limit=2");
+  const int tree = count("/api/tree?limit=2");
+  const int waits = count("/api/waits");  // the connection waits for its answer
+  const std::string node = t.Get("/api/node").body;
+  const std::string pools = t.Get("/api/pools").body;
+  auto pool = t.StartPool(2);
+  kit::Gate gate(t.node);
+  t.HoldEach(gate, pool.Workers());
+  CHECK(count("/api/processes?limit=2") == processes);
+  CHECK(count("/api/tree?limit=2") == tree);
+  CHECK(count("/api/waits") == waits);
+  CHECK(t.Get("/api/node").body == node);
+  CHECK(t.Get("/api/pools").body == pools);
+  CHECK(count("/api/processes?limit=3") >= processes + 3);
+  CHECK(count("/api/tree?limit=3") >= tree + 3);
+  gate.Open();
+}
+
+TEST_CASE("after an action tables are found anew") {
+  const std::string header = "Host: localhost\r\nAuthorization: Bearer 0123456789abcdef\r\n";
+  Observed t({.token = "0123456789abcdef", .actions = true, .metrics_period = 1h});
+  const auto found = [&] {
+    const auto answer = t.Ask(GetText("/api/processes?search=kit::worker", header));
+    return ParseJson(answer).get<int>("matching");
+  };
+  const gen::PID worker = t.node.Spawn(gen::Factory<kit::Worker>(t.workers)).value();
+  CHECK(found() == 1);
+  REQUIRE(t.node.Kill(worker));
+  REQUIRE(kit::Eventually([&] { return !t.node.ProcessInfo(worker); }));
+  CHECK(found() == 1);
+  const gen::PID other = t.node.Spawn(gen::Factory<kit::Worker>(t.workers)).value();
+  CHECK(
+      t.Ask("POST /api/suspend?pid=" + std::to_string(other.id) + " HTTP/1.1\r\n" + header + "\r\n")
+          .status == 200);
+  REQUIRE(t.node.Kill(other));
+  REQUIRE(kit::Eventually([&] { return !t.node.ProcessInfo(other); }));
+  CHECK(found() == 0);
+}
+
 TEST_CASE("of very many processes the table has the first ones") {
   std::vector<gen::PID> all;
   Observed t;
