@@ -257,7 +257,7 @@ TEST_CASE("A thousand inspections of a loaded pool: each tells what waits, none 
 }
 
 TEST_CASE("Counters never go down, and add up at rest, whatever happens") {
-  constexpr int kRounds = kit::Scaled(400, 16);
+  constexpr int kRounds = kit::Scaled(400, 8);
   const std::vector<std::string> counters = {
       "messages_forwarded", "messages_unhandled", "messages_handled", "messages_salvaged",
       "messages_drained",   "messages_lost",      "worker_restarts"};

@@ -419,7 +419,7 @@ TEST_CASE("Alternating grows and shrinks under load: no loss, no duplicate, no o
 
   REQUIRE(pool.EventuallyHandled(sent));
   CHECK(tally->NoneTwice());
-  CHECK(tally->Seen(1, kSenders * kMost) == sent);
+  CHECK(tally->Total() == sent);
   CHECK(pool.Size() == 4);
   const auto stats = pool.Stats();
   CHECK(stats["pool_size"] == 4);
