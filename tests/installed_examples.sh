@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# A user's first day: builds the numbered examples in a project that only knows find_package(Ergon), runs them and
-# compares what they print. The first program of README.md is one of them, built with the lines that stand there.
+# A user's first day, in a project that only knows find_package(Ergon): the numbered examples are linked, run, and what they
+# print is compared. The build has compiled them already; here the test example is compiled once more, all that is
+# installed to be included, as one file, and the first program of README.md, with the lines that stand there.
 #
-# usage: installed_examples.sh PREFIX SOURCE_DIR COMPILER [EXAMPLE...]
+# usage: installed_examples.sh PREFIX SOURCE_DIR COMPILER [EXAMPLE=OBJECT...]
 # PREFIX is where Ergon is installed.
 set -euo pipefail
 
@@ -10,7 +11,8 @@ prefix=$1
 source_dir=$2
 compiler=$3
 shift 3
-examples=("$@")
+examples=("${@%%=*}")
+objects=("${@#*=}")
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -38,22 +40,35 @@ cat >"$work/project/CMakeLists.txt" <<'CMAKE'
 cmake_minimum_required(VERSION 3.25)
 project(first_day LANGUAGES CXX)
 find_package(Ergon 0.1 CONFIG REQUIRED)
-foreach(source IN LISTS SOURCES)
-  cmake_path(GET source STEM name)
+add_compile_options(-Wall -Wextra -Wpedantic -Werror)
+add_library(headers OBJECT headers.cc)
+target_link_libraries(headers PRIVATE ergon::ergon ergon::testkit)
+set_source_files_properties(${OBJECTS} PROPERTIES EXTERNAL_OBJECT TRUE)
+foreach(name source IN ZIP_LISTS EXAMPLES OBJECTS)
+  if(name MATCHES "_test_")
+    set(source "${SOURCE_DIR}/examples/${name}.cc")
+  endif()
   add_executable(${name} "${source}")
+  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
   target_link_libraries(${name} PRIVATE ergon::ergon)
   if(name MATCHES "_test_")
     target_link_libraries(${name} PRIVATE ergon::testkit)
   endif()
-  target_compile_options(${name} PRIVATE -Wall -Wextra -Wpedantic -Werror)
 endforeach()
 CMAKE
 sources=("${examples[@]/#/$source_dir/examples/}")
 sources=("${sources[@]/%/.cc}")
+# What the examples include, and whatever else is there, but for those above.
+{
+  grep -h '^#include <ergon/' "${sources[@]}"
+  (cd "$prefix/include" && find ergon -name '*.h' ! -name await.h ! -name boost_await.h ! -name cereal.h ! -path '*/packed/*') |
+    sed 's/.*/#include <&>/'
+} | sort -u >"$work/project/headers.cc"
 # With the least work for the compiler.
+list() { (IFS=';' && echo "$*"); }
 quietly cmake -S "$work/project" -B "$work/build" -G Ninja -DCMAKE_CXX_FLAGS=-O0 \
-  -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$prefix" \
-  -DSOURCES="$(IFS=';' && echo "${sources[*]}")"
+  -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$prefix" -DSOURCE_DIR="$source_dir" \
+  -DEXAMPLES="$(list "${examples[@]}")" -DOBJECTS="$(list "${objects[@]}")"
 quietly cmake --build "$work/build"
 
 # The lines of the first block of README.md that begins with this word.

@@ -10,29 +10,54 @@ flags=$(sed -n 's/^testkit //p' "$1")
 shift
 compiler=("$@")
 
-mode=-fsyntax-only
-# refused SENTENCE [FLAG]: the program on stdin compiles, but not with the flag, -DWRONG if none is given.
-refused() {
-  local program output flag=${2:--DWRONG}
-  program=$(cat)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# compile MODE [FLAG...]: the program on stdin.
+compile() {
   # shellcheck disable=SC2086  # a list of folders
-  compile() { "${compiler[@]}" -std=c++20 "$mode" -o /dev/null -x c++ "$@" -I${flags// / -I} - <<<"$program" 2>&1; }
-  if ! output=$(compile); then
+  "${compiler[@]}" -std=c++20 "$1" -o /dev/null -x c++ "${@:2}" -I${flags// / -I} - 2>&1
+}
+# right MODE: the program on stdin compiles.
+right() {
+  local output
+  if ! output=$(compile "$1"); then
     echo "FAIL: refused what is right: $output"
     exit 1
   fi
-  if output=$(compile "$flag"); then
-    echo "FAIL: not refused with $flag: $1"
+}
+# wrong MODE FLAG SENTENCE...: with this flag the compiler says these sentences of the program on stdin, and no more.
+wrong() {
+  local output sentence
+  if output=$(compile "$1" "$2"); then
+    echo "FAIL: not refused with $2: $(printf "'%s' " "${@:3}")"
     exit 1
   fi
-  if [[ $output != *"$1"* ]]; then
-    echo "FAIL: no such sentence as '$1': $output"
+  for sentence in "${@:3}"; do
+    if [[ $(grep 'error: ' <<<"$output" | grep -cF "$sentence") != 1 ]]; then
+      echo "FAIL: not once such a sentence as '$sentence': $output"
+      exit 1
+    fi
+  done
+  if [[ $(grep -c 'error: ' <<<"$output") != $(($# - 2)) ]]; then
+    echo "FAIL: more than these sentences: $output"
     exit 1
   fi
-  if [[ $(grep -c 'error: ' <<<"$output") != 1 ]]; then
-    echo "FAIL: more than that sentence: $output"
-    exit 1
-  fi
+}
+
+sentences=()
+# refused SENTENCE: a part of the program, on stdin, that compiles, but not with -DWRONG. All of them are one program, each
+# in a namespace of its own: to read the headers takes nearly all of the time.
+refused() {
+  local part
+  part=$(cat)
+  sentences+=("$1")
+  grep '^#include ' <<<"$part" >>"$work/includes"
+  {
+    echo "namespace part_${#sentences[@]} {"
+    grep -v '^#include ' <<<"$part"
+    echo "}"
+  } >>"$work/parts"
 }
 
 refused "a message's destructor must not throw: it runs where nobody could catch it" <<'END'
@@ -184,11 +209,17 @@ class Thumbnails : public ergon::act::Pool {
 ergon::gen::ProcessFactory Make() { return ergon::gen::Factory<Thumbnails>(); }
 END
 
-mode=-E  # that is where it is told, and takes no time
+sort -u "$work/includes" | cat - "$work/parts" >"$work/program.cc"
+right -fsyntax-only <"$work/program.cc"
+wrong -fsyntax-only -DWRONG "${sentences[@]}" <"$work/program.cc"
+
+# The preprocessor tells it, and takes little time.
 for header in act/actor.h gen/application.h node/node.h testkit/simulation.h; do
-  refused "Ergon needs C++20: compile with -std=c++20 or later" -std=c++17 <<<"#include <ergon/$header>"
-  refused "Ergon needs exceptions, which end the process that threw: compile without -fno-exceptions" \
-    -fno-exceptions <<<"#include <ergon/$header>"
-  refused "Ergon needs the names of types, which tell messages apart: compile without -fno-rtti" \
-    -fno-rtti <<<"#include <ergon/$header>"
+  echo "#include <ergon/$header>" >"$work/program.cc"
+  right -E <"$work/program.cc"
+  wrong -E -std=c++17 "Ergon needs C++20: compile with -std=c++20 or later" <"$work/program.cc"
+  wrong -E -fno-exceptions \
+    "Ergon needs exceptions, which end the process that threw: compile without -fno-exceptions" <"$work/program.cc"
+  wrong -E -fno-rtti \
+    "Ergon needs the names of types, which tell messages apart: compile without -fno-rtti" <"$work/program.cc"
 done

@@ -2,9 +2,9 @@
 # With BUILD_SHARED_LIBS there is one library, libergon.so, with a soname; it shows what users include and hides the
 # rooms. What runs needs the component 'runtime' only, and what is built nothing of the libraries that Ergon is built on.
 #
-# usage: shared_library.sh SOURCE_DIR COMPILER BUILD_DIR PREFIX EXAMPLES_DIR
-# Builds in BUILD_DIR, which may be there from before, and installs into PREFIX, both for the tests that come next.
-# EXAMPLES_DIR has the examples' objects, of any build.
+# usage: shared_library.sh SOURCE_DIR COMPILER BUILD_DIR PREFIX EXAMPLES_DIR FLAGS
+# Builds in BUILD_DIR, which may be there from before, with FLAGS for the compiler, and installs into PREFIX, both for the
+# tests that come next. EXAMPLES_DIR has the examples' objects, of any build.
 set -euo pipefail
 
 source_dir=$1
@@ -12,12 +12,13 @@ compiler=$2
 build_dir=$3
 prefix=$4
 examples_dir=$5
+build_flags=$6
 . "$(dirname "$0")/steps.sh"
 
-# ---- what is built: with the least work for the compiler
+# ---- what is built
 
 quietly cmake -S "$source_dir" -B "$build_dir" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DBUILD_SHARED_LIBS=ON \
-  -DERGON_BUILD_EXAMPLES=OFF -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0 \
+  -DERGON_BUILD_EXAMPLES=OFF -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS="$build_flags" \
   -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=64
 quietly cmake --build "$build_dir"
 

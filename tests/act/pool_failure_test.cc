@@ -5,6 +5,7 @@
 
 #include "pool_fixture.h"
 
+#include <kit/eventually.h>
 #include <kit/one_thread.h>
 
 namespace ergon::act {
@@ -463,9 +464,9 @@ TEST_CASE("pool: messages sent to a worker directly are not counted as the pool'
 }
 
 TEST_CASE("pool: whatever happens, the numbers add up" * kit::OneThread()) {
-  for (unsigned seed = 1; seed <= 200; ++seed) {
+  for (int seed = 1; seed <= kit::Scaled(200, 4); ++seed) {
     CAPTURE(seed);
-    std::mt19937 random(seed);
+    std::mt19937 random(static_cast<unsigned>(seed));
     const auto upto = [&](unsigned bound) { return random() % bound; };
     PoolFixture f({.pool_size = 1 + static_cast<int>(upto(5)),
                    .worker_mailbox_size = static_cast<int>(upto(3)) * 4});

@@ -14,6 +14,8 @@
 #include <ergon/node/cluster/signals/operations.h>
 #include <ergon/node/erlang/terms/writer.h>
 
+#include <kit/one_thread.h>
+
 namespace ergon::dist::frame_parser_test {
 namespace {
 
@@ -185,7 +187,7 @@ TEST_CASE("frame_parser: a head with a trace token is not kept, nor the one befo
   }
 }
 
-TEST_CASE("frame_parser: frames with bytes that have been changed") {
+TEST_CASE("frame_parser: frames with bytes that have been changed" * kit::OneThread()) {
   std::mt19937 random(1);
   Parsers parsers;
   const std::string whole = Message(kFrom, kTo, Number(1000));

@@ -324,7 +324,7 @@ TEST_CASE("cluster groups: while connections come and go, nothing is told twice 
       });
     }
   }
-  for (int cut = 0; cut < 40; ++cut) {
+  for (int cut = 0; cut < kit::Scaled(40, 2); ++cut) {
     REQUIRE(kit::Eventually([&] { return Ping(cluster.a, cluster.b.Name()).has_value(); }));
     std::this_thread::sleep_for(5ms);
     (void)Disconnect(cut % 2 == 0 ? cluster.a : cluster.b,

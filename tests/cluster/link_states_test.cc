@@ -11,6 +11,7 @@
 
 #include <doctest/doctest.h>
 
+#include <kit/eventually.h>
 #include <kit/one_thread.h>
 
 namespace ergon::dist {
@@ -182,13 +183,14 @@ class LinkModel {
 
 TEST_CASE("link states: whatever crosses, both sides think the same in the end" *
           kit::OneThread()) {
-  LinkModel unlinked(4);
+  constexpr int kSteps = kit::kSanitized ? 3 : 4;
+  LinkModel unlinked(kSteps);
   unlinked.TryAll();
-  CHECK(unlinked.rests() > 100);
-  LinkModel linked(4);
+  CHECK(unlinked.rests() > kit::Scaled(100));
+  LinkModel linked(kSteps);
   linked.BeginLinked();
   linked.TryAll();
-  CHECK(linked.rests() > 100);
+  CHECK(linked.rests() > kit::Scaled(100));
 }
 
 TEST_CASE("link states: an unlink that is outstanding makes the other side's signals stale") {

@@ -14,6 +14,7 @@
 #include <ergon/node/cluster/signals/references.h>
 
 #include <cluster/terms.h>
+#include <kit/one_thread.h>
 
 namespace ergon::dist::process_groups_test {
 namespace {
@@ -247,7 +248,8 @@ TEST_CASE("process groups: a lost node takes its members along, once, and brings
   CHECK(b.members.notices == std::vector{joined, left, joined, left, joined, left});
 }
 
-TEST_CASE("process groups: whatever comes between, both know the same in the end") {
+TEST_CASE("process groups: whatever comes between, both know the same in the end" *
+          kit::OneThread()) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     CAPTURE(seed);
     std::mt19937 random(seed);
@@ -536,7 +538,8 @@ TEST_CASE("process groups: what does not fit into one message is told in several
   CHECK(b.members.Known() == a.local);
 }
 
-TEST_CASE("process groups: many leave many groups for the price of those who are in them") {
+TEST_CASE("process groups: many leave many groups for the price of those who are in them" *
+          kit::OneThread()) {
   constexpr std::uint32_t kMany = 10'000;
   Side a("a@h", kMany + 2);
   Erlang erl(a);

@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include <cluster/terms.h>
+#include <kit/one_thread.h>
 
 namespace ergon::dist {
 namespace {
@@ -23,7 +24,8 @@ void Fill(ReadBuffer& buffer, std::string& rest) {
 
 }  // namespace
 
-TEST_CASE("read buffer: what it took for a large frame is given back, whatever follows") {
+TEST_CASE("read buffer: what it took for a large frame is given back, whatever follows" *
+          kit::OneThread()) {
   constexpr std::size_t kLarge = 20 * 1024 * 1024;
   for (const std::size_t behind : {0, 1, 4, 30'000, 64 * 1024}) {
     ReadBuffer buffer;

@@ -211,7 +211,7 @@ check 'nothing was refused' grep -qE '^ *messages_unhandled +0$' err
 check 'how much there was' says "treesum: $(wc -l <out) files, "
 check 'the output is the same' same tree
 
-truncate -s 1G zeros-1
+truncate -s 200M zeros-1
 for i in {2..6}; do ln zeros-1 "zeros-$i"; done
 run --workers 4 --scale 1@0.05 --scale 3@0.1 --mailbox 1 --stats zeros-* tree
 check '--scale: fewer while it works' says 'treesum: scaled from 4 to 1 workers'
@@ -313,7 +313,7 @@ exec 3<&-
 # -- a terminal --
 
 if command -v script >/dev/null; then
-  truncate -s 4G sparse
+  truncate -s 1G sparse
   script -qec "$program sparse" screen </dev/null >/dev/null
   rm sparse
   check 'a progress bar with bytes and rate' grep -qE 'file.* [kMG]B  .*B/s  ' screen

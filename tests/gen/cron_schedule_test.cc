@@ -29,12 +29,20 @@ sys_seconds At(int year, unsigned month, unsigned day, int hour = 0, int minute 
 // Local time as in Central Europe: an hour ahead of UTC, two from the last Sunday of March to that of
 // October.
 CronZone Berlin() {
-  return CronZone::Of("Berlin", [](sys_seconds time) -> seconds {
-    const year year = year_month_day(floor<days>(time)).year();
-    const auto begin = sys_days(year / March / Sunday[last]) + 1h;
-    const auto end = sys_days(year / October / Sunday[last]) + 1h;
-    return time >= begin && time < end ? 2h : 1h;
-  });
+  // The year that was asked for last, as it is asked for each minute.
+  return CronZone::Of(
+      "Berlin",
+      [first = sys_seconds::max(), after = sys_seconds::max(), begin = sys_seconds(),
+       end = sys_seconds()](sys_seconds time) mutable -> seconds {
+        if (time < first || time >= after) {
+          const year year = year_month_day(floor<days>(time)).year();
+          first = sys_days(year / January / 1);
+          after = sys_days((year + years(1)) / January / 1);
+          begin = sys_days(year / March / Sunday[last]) + 1h;
+          end = sys_days(year / October / Sunday[last]) + 1h;
+        }
+        return time >= begin && time < end ? 2h : 1h;
+      });
 }
 
 std::string Text(sys_seconds time, const CronZone& zone = {}) {
@@ -253,7 +261,8 @@ TEST_CASE("cron schedule: as far as the calendar goes") {
   CHECK(schedule.Next(sys_seconds::min() + 1s, CronZone::Ahead(23h)) == At(-32'767, 12, 31, 1));
 }
 
-TEST_CASE("cron schedule: counted as they are found one by one, without looking at each") {
+TEST_CASE("cron schedule: counted as they are found one by one, without looking at each" *
+          kit::OneThread()) {
   const CronZone oslo_1895 = CronZone::Of("Oslo", [](sys_seconds) { return 2'580s; });
   const CronZone back_at_midnight = CronZone::Of(
       "Azores", [](sys_seconds time) -> seconds { return time < At(2024, 10, 27, 1) ? 0h : -1h; });
@@ -295,8 +304,9 @@ TEST_CASE("cron schedule: counted as they are found one by one, without looking 
     ++asked;
     return 0s;
   });
-  const auto all = static_cast<std::uint64_t>((At(2262, 1, 1) - At(1970, 1, 1)) / days(1));
-  CHECK(minutely.Count(At(1970, 1, 1), At(2262, 1, 1), counts) == all * 24 * 60);
+  const sys_seconds until = At(kit::kSanitized ? 1980 : 2262, 1, 1);
+  const auto all = static_cast<std::uint64_t>((until - At(1970, 1, 1)) / days(1));
+  CHECK(minutely.Count(At(1970, 1, 1), until, counts) == all * 24 * 60);
   CHECK(asked < 4 * all);
   CHECK(minutely.Count(At(2024, 1, 2), At(2024, 1, 1), {}) == 0);
   CHECK(minutely.Count(sys_seconds::max(), sys_seconds::max(), {}) == 0);
@@ -320,12 +330,12 @@ std::vector<std::string> Slowly(const std::set<int> (&fields)[5], bool either, s
   for (sys_seconds time = since + 1min; time < end; time += 1min) {
     const sys_seconds local = time + zone.OffsetAt(time);
     const auto day = floor<days>(local);
-    const year_month_day date(day);
     const auto minute = duration_cast<minutes>(local - day).count();
+    if (!fields[0].contains(static_cast<int>(minute % 60))) continue;
+    const year_month_day date(day);
     const bool is_day = fields[2].contains(static_cast<int>(static_cast<unsigned>(date.day())));
     const bool is_weekday = fields[4].contains(static_cast<int>(weekday(day).c_encoding()));
-    if (fields[0].contains(static_cast<int>(minute % 60)) &&
-        fields[1].contains(static_cast<int>(minute / 60)) &&
+    if (fields[1].contains(static_cast<int>(minute / 60)) &&
         fields[3].contains(static_cast<int>(static_cast<unsigned>(date.month()))) &&
         (either ? is_day || is_weekday : is_day && is_weekday)) {
       runs.push_back(Text(time, zone));

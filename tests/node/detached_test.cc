@@ -4,6 +4,9 @@
 #include <set>
 #include <thread>
 
+#include <ergon/gen/host/process_host.h>
+#include <ergon/gen/process_behavior.h>
+
 #include <kit/gate.h>
 #include <kit/prober.h>
 #include <node/subject.h>
@@ -133,6 +136,27 @@ TEST_CASE("detached: many, one after the other") {
   }
 }
 
+// Ends when another process has ended, for which it waits from its first message on.
+class EndWaiter final : public gen::ProcessBehavior {
+ public:
+  explicit EndWaiter(gen::PID pid) : pid_(pid) {}
+  gen::Status ProcessInit(gen::ProcessHost& host, const gen::Args&) override {
+    host_ = &host;
+    return gen::Continue();
+  }
+  gen::Status ProcessMessage(core::Envelope&) override {
+    CHECK(host_->AwaitEnd(pid_, gen::kInfinite));
+    return gen::Stop(gen::Reason::Normal());
+  }
+  void ProcessTerminate(const gen::Reason&) override {}
+
+ private:
+  const gen::PID pid_;
+  gen::ProcessHost* host_ = nullptr;
+};
+
+// A process that has ended counts as ended a moment before its thread is given back. Who has waited for its end before is
+// told afterwards.
 TEST_CASE("detached: the thread of one that has ended serves the next one") {
   TestNode t;
   std::mutex mutex;
@@ -143,8 +167,11 @@ TEST_CASE("detached: the thread of one that has ended serves the next one") {
       std::lock_guard lock(mutex);
       threads.insert(std::this_thread::get_id());
     }));
+    const gen::PID waiter = t.node.Spawn(gen::Factory<EndWaiter>(pid)).value();
+    CHECK(t.node.Send(waiter, 0));
+    REQUIRE(t.EventuallyWaiting(waiter));
     CHECK(t.node.Kill(pid));
-    CHECK(t.EventuallyProcesses(0));
+    CHECK(t.Ended(waiter));
   }
   CHECK(threads.size() == 1);
 }

@@ -27,26 +27,31 @@ TEST_CASE("running time: what its turns took, not what it waited; and its turns"
     const gen::PID pid = t.Spawn({}, {.detached = detached});
     const gen::PID other = t.Spawn();
     kit::Gate gate(t.node);
-    const std::chrono::nanoseconds began(core::SteadyNow());
+    // A turn counts when it is over, which is told by the number of turns only: a thread may be held up in its last step.
+    const auto eventually_turns = [&](std::uint64_t turns) {
+      return kit::Eventually([&] { return t.node.ProcessInfo(pid)->turns == turns; });
+    };
+    REQUIRE(eventually_turns(1));  // that of Init
+    const auto init_took = t.node.ProcessInfo(pid)->running_time;
     t.Begin(pid, [gate = gate.pid()](Subject& self) {
       Spin(5ms);
       (void)self.Call<bool>(gate, kit::EnterGate{}, kPatient);
       Spin(5ms);
     });
-    // A turn counts when it is over: this one is while the process waits.
-    REQUIRE(kit::Eventually([&] { return t.node.ProcessInfo(pid)->running_time >= 5ms; }));
     REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
-    const std::chrono::nanoseconds waits(core::SteadyNow());
-    std::this_thread::sleep_for(200ms);  // so that it would be seen if the wait counted
+    REQUIRE(eventually_turns(2));
+    const auto before_wait = t.node.ProcessInfo(pid)->running_time;
+    CHECK(before_wait - init_took >= 5ms);
+    std::this_thread::sleep_for(50ms);  // so that it would be seen if the wait counted
+    CHECK(t.node.ProcessInfo(pid)->running_time == before_wait);
     const std::chrono::nanoseconds goes_on(core::SteadyNow());
     gate.Open();
-    // The message took two turns; the first may have been that of Init.
-    CHECK(kit::Eventually([&] { return t.node.ProcessInfo(pid)->turns >= 2; }));
-    CHECK(kit::Eventually([&] { return t.node.ProcessInfo(pid)->running_time >= 10ms; }));
-    const auto running = t.node.ProcessInfo(pid)->running_time;
+    REQUIRE(eventually_turns(3));
+    const auto after_wait = t.node.ProcessInfo(pid)->running_time - before_wait;
     const std::chrono::nanoseconds ended(core::SteadyNow());
-    // By the same clock: all that was not the wait, at most.
-    CHECK(running <= (waits - began) + (ended - goes_on));
+    CHECK(after_wait >= 5ms);
+    // By the same clock, and all of the turn lies between the two looks at it.
+    CHECK(after_wait <= ended - goes_on);
     CHECK(kit::Eventually([&] { return t.node.ProcessInfo(pid)->messages_handled == 1; }));
     CHECK(t.node.ProcessInfo(other)->turns <= 1);
   }

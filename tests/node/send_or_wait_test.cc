@@ -244,7 +244,7 @@ std::vector<act::PoolStrategy> Strategies() {
 
 TEST_CASE("SendOrWait: pools of every strategy, with crashes, while they grow and shrink") {
   constexpr int kSenders = 6;
-  constexpr int kItems = 300;
+  constexpr int kItems = kit::Scaled(300, 3);
   for (const act::PoolStrategy& strategy : Strategies()) {
     for (const bool nested : {false, true}) {
       const bool is_broadcast = strategy.ToString() == "broadcast";

@@ -261,7 +261,7 @@ TEST_CASE("wait: thousands of processes in Call at once on two workers") {
   std::vector<gen::PID> pids;
   TestNode t({.workers = 2});
   kit::Gate gate(t.node);
-  constexpr int kWaiting = ERGON_TSAN ? 2'000 : 10'000;
+  constexpr int kWaiting = kit::Scaled(10'000, 5);
   for (int i = 0; i < kWaiting; ++i) {
     pids.push_back(t.Spawn());
     t.Begin(pids.back(), [&](Subject& self) {

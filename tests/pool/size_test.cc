@@ -378,8 +378,8 @@ TEST_CASE("Shrink with \"now\": the running handler finishes, the queue goes to 
   CHECK(std::is_sorted(moved.begin(), moved.end()));
 }
 
-TEST_CASE("100 alternating grows and shrinks under load: no loss, no duplicate, no orphan") {
-  constexpr int kRounds = 100;
+TEST_CASE("Alternating grows and shrinks under load: no loss, no duplicate, no orphan") {
+  constexpr int kRounds = kit::Scaled(100, 4);
   constexpr int kSenders = 3;
   constexpr int kMost = 2'000'000;  // messages of one sender
   kit::NodeFixture fixture;
@@ -419,7 +419,7 @@ TEST_CASE("100 alternating grows and shrinks under load: no loss, no duplicate, 
 
   REQUIRE(pool.EventuallyHandled(sent));
   CHECK(tally->NoneTwice());
-  CHECK(tally->Seen(1, kSenders * kMost) == sent);
+  CHECK(tally->Total() == sent);
   CHECK(pool.Size() == 4);
   const auto stats = pool.Stats();
   CHECK(stats["pool_size"] == 4);

@@ -141,7 +141,7 @@ TEST_CASE_FIXTURE(MailboxTest, "mailbox: urgent messages are seen between any tw
 
 // That urgent ones interrupt the turning round is for the models, where a step is one envelope.
 TEST_CASE_FIXTURE(MailboxTest, "mailbox: a long stack is turned round while urgent ones come") {
-  constexpr std::uint64_t kMain = 100'000;
+  constexpr std::uint64_t kMain = kit::Scaled(100'000, 4);
   constexpr std::uint64_t kUrgent = 1'000'000'000;  // and above: numbers of urgent ones
   mailbox.Open(0);
   for (std::uint64_t i = 1; i <= kMain; ++i) (void)Main(i);

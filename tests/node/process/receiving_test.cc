@@ -377,7 +377,7 @@ TEST_CASE("function: two that play, from both sides of the wait") {
 
 TEST_CASE("function: many senders, nothing is lost, and others get their turns") {
   auto node = StartQuiet();
-  constexpr int kEach = 20000;
+  constexpr int kEach = kit::Scaled(20'000, 4);
   std::atomic<long> sum{0};
   std::atomic<int> texts{0};
   auto pid = node.Spawn([&](gen::Process& self) {

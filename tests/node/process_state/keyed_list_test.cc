@@ -11,6 +11,7 @@
 
 #include <doctest/doctest.h>
 
+#include <kit/eventually.h>
 #include <kit/one_thread.h>
 
 namespace ergon::node {
@@ -42,7 +43,7 @@ TEST_CASE("keyed list: it is what a vector would be, short or long" * kit::OneTh
   for (const std::uint64_t keys : {5, 40, 1000}) {
     NumberedList list;
     std::vector<Numbered> expected;
-    for (int step = 0; step < 20'000; ++step) {
+    for (int step = 0; step < kit::Scaled(20'000, 4); ++step) {
       const std::uint64_t key = random() % keys;
       const auto is_it = [&](const Numbered& entry) { return entry.id == key; };
       const auto found = std::find_if(expected.begin(), expected.end(), is_it);
@@ -82,7 +83,7 @@ TEST_CASE("keyed list: it is what a vector would be, short or long" * kit::OneTh
 }
 
 TEST_CASE("keyed list: each entry costs the same, however many there are" * kit::OneThread()) {
-  constexpr std::uint64_t kMany = 100'000;
+  constexpr std::uint64_t kMany = kit::Scaled(100'000, 4);
   for (const bool from_the_front : {true, false}) {
     NumberedList list;
     KeyOfNumbered::looks = 0;

@@ -252,9 +252,11 @@ void RecordOften(const std::shared_ptr<Counting>& hooks) {
   std::thread inspector([&] {
     while (!done) inspected += t.node.Inspect(caller) ? 1 : 0;
   });
-  for (int i = 0; i < 6; ++i) {
-    const auto file =
-        TraceTo(t.node, path.text(), {.duration = gen::kInfinite, .max_bytes = 200'000}).value();
+  for (int i = 0; i < kit::Scaled(6, 2); ++i) {
+    const auto file = TraceTo(t.node, path.text(),
+                              {.duration = gen::kInfinite,
+                               .max_bytes = static_cast<std::uint64_t>(kit::Scaled(200'000, 4))})
+                          .value();
     const std::uint64_t before = handled;
     const int before_inspected = inspected;
     CHECK(kit::Eventually(

@@ -67,7 +67,8 @@ TEST_CASE("trace file: what processes send, within what they handle") {
 }
 
 TEST_CASE("trace file: however much is sent, it is told or counted, and turns have room") {
-  constexpr int kSends = 20'000;
+  constexpr int kSends = kit::Scaled(20'000, 4);
+  constexpr std::uint64_t kMaxBytes = kit::Scaled(1 << 20, 4);
   const Path path;
   const auto hooks = std::make_shared<Counting>();
   TestNode t({.hooks = hooks});
@@ -78,7 +79,7 @@ TEST_CASE("trace file: however much is sent, it is told or counted, and turns ha
   CHECK(hooks->EventuallyQuiet());
   // Of the sender alone, so that nothing but sends is left out: what half of the file has no room for, at least.
   const auto file = TraceTo(t.node, path.text(),
-                            {.duration = gen::kInfinite, .process = sender, .max_bytes = 1 << 20})
+                            {.duration = gen::kInfinite, .process = sender, .max_bytes = kMaxBytes})
                         .value();
   CHECK(t.Run(sender, [&](Subject& self) {
     for (int i = 0; i < kSends; ++i) (void)self.Send(receiver, i);

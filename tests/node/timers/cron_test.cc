@@ -410,8 +410,12 @@ TEST_CASE("cron: the runs to come") {
                                  {"noon", At(29, 12)},
                                  {"often", At(29, 12)}});
   CHECK(c.t.node.CronRuns(At(29, 10), 0s).empty());
-  // Another twelve seconds with the address sanitizer, for what the next one does, too.
-  if (!kit::kSanitized) CHECK(c.t.node.CronRuns(At(29, 10), 24h * 365).size() == 10'000);
+  if (kit::kSanitized) {
+    // To look for the noons of 27 years, three times, would take the address sanitizer half a minute.
+    for (const gen::Atom name : {"noon", "east"}) CHECK(c.t.node.RemoveCronJob(name));
+    add("too", "15,45 * * * *");
+  }
+  CHECK(c.t.node.CronRuns(At(29, 10), 24h * 365).size() == 10'000);
   // As long as there is a calendar.
   constexpr auto kEver = std::chrono::seconds::max();
   CHECK(c.t.node.CronRuns(At(29, 10), kEver).size() == 10'000);
