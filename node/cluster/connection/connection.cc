@@ -69,8 +69,10 @@ std::string Connection::Describe() const {
 }
 
 void Connection::PostFlush() {
-  flush_due_ = true;
+  if (flush_due_ || state_ != State::kUp) [[likely]]
+    return;
   asio::post(context_, [self = shared_from_this()] { self->Flush(); });
+  flush_due_ = true;  // afterwards: without memory none is due
 }
 
 void Connection::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer, bool by_peer) {

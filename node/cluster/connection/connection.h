@@ -182,7 +182,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] bool HasRoomForAnswers() noexcept;
   void NoteAnswers() noexcept;  // with the lock
   void NoteQueued() noexcept { most_queued_bytes_ = std::max(most_queued_bytes_, QueuedBytes()); }
-  void PostFlush();
+  void PostFlush();    // if none is due
   bool WriteAtOnce();  // false: something is left
   void Flush();
   [[nodiscard]] bool NoteWriteOf(std::uint64_t sends) noexcept;
