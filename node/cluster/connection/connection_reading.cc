@@ -121,7 +121,8 @@ std::size_t Connection::HandleAlike(std::string_view bytes, std::size_t& at) {
   std::array<std::string_view, kAlike> payloads;
   std::size_t count = 0;
   while (count < kAlike) {
-    const auto payload = parser_.TakeAlike(bytes.substr(at), settings_.max_frame_bytes);
+    const std::string_view rest(bytes.data() + at, bytes.size() - at);
+    const auto payload = parser_.TakeAlike(rest, settings_.max_frame_bytes);
     if (payload.data() == nullptr) break;
     payloads[count++] = payload;
     at = static_cast<std::size_t>(payload.data() + payload.size() - bytes.data());
