@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <future>
+#include <span>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -89,6 +91,11 @@ Connection::Listener ErlangTransport::MakeListener() {
               },
           .arrived = [this](Connection& connection,
                             const Signal& signal) { Receive(connection, signal); },
+          .alike_arrived =
+              [this](Connection& connection, const Signal& signal,
+                     std::span<const std::string_view> payloads) {
+                receiver_.HandleAlike(connection, signal, payloads);
+              },
           .all_arrived = [this] { receiver_.Flush(); },
           .has_room =
               [this](Connection&, const std::vector<Connection::RoomWaiter>& waiters) {

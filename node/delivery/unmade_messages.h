@@ -3,7 +3,8 @@
 // Memory that one thread allocates and another one gives back passes from one processor's cache to
 // the other's twice, and so do the allocator's own data: that takes longer than all else that is done
 // for a message. So the bytes of many small ones travel in one envelope, and the thread that will
-// destroy the messages makes them.
+// destroy the messages makes them. Short ones travel in an envelope of a size that the pool has: its
+// memory is used again, and neither given back to the system nor taken from there.
 //
 // What does not fit into a bounded mailbox, or goes into a queue of the receiver's own, or through a
 // pool, is made by the thread of its sender: here that is the network's.
@@ -46,10 +47,10 @@ class Gathering {
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
   // The receiver, if it is not empty.
   [[nodiscard]] gen::PID to() const noexcept { return to_; }
-  // Returns whether there is room for one more message, and it has the same receiver.
-  [[nodiscard]] bool HasRoomFor(gen::PID to) const noexcept {
-    return size_ == 0 || (to == to_ && size_ < kMostMessages &&
-                          bytes_.size() - used_ >= kHeadBytes + kMostBytesOfOne);
+  // Returns whether there is room for one more message with so many bytes, and it has the same receiver.
+  [[nodiscard]] bool HasRoomFor(gen::PID to, std::size_t bytes) const noexcept {
+    return size_ == 0 ||
+           (to == to_ && size_ < kMostMessages && used_ + kMostHeadBytes + bytes <= limit_);
   }
   // There is room. At most kMostBytesOfOne bytes: those of a std::string, or of what the maker makes, which is told
   // `type` then; null: a string.
@@ -58,13 +59,20 @@ class Gathering {
   [[nodiscard]] core::EnvelopePtr TakeEnvelope();
 
  private:
-  static constexpr std::size_t kHeadBytes = 32;
+  static constexpr std::size_t kMostHeadBytes = 40;  // with what stands between two messages
   static constexpr std::size_t kMostBytes = 8 * 1024;
+  static constexpr std::size_t kShort = 96;  // bytes of a message
+  // Of messages that begin with a short one: with these the envelope has the size of the pool's largest blocks.
+  static constexpr std::size_t kMostShortBytes = 400;
 
   MessageMaker& maker_;
   gen::PID to_;
   std::uint32_t size_ = 0;
   std::size_t used_ = 0;
+  std::size_t limit_ = 0;  // how many bytes may be used
+  // Of the last message.
+  gen::PID from_;
+  const void* type_ = nullptr;
   alignas(8) std::array<char, kMostBytes> bytes_;
 };
 

@@ -74,6 +74,9 @@ class Parsers {
     frame_ = std::make_unique<std::vector<char>>(frame.begin(), frame.end());
     const std::string_view bytes(frame_->data(), frame_->size());
     const auto expected = ParseFrame(bytes, peers_, kDepth);
+    const std::string alike = TakeAlike(frame);
+    const Signal before = parser_.signal();
+    const std::size_t kept = KeptHeadBytes();
     const auto found = parser_.Parse(bytes);
     REQUIRE(found.has_value() == expected.has_value());
     if (!expected) {
@@ -93,7 +96,31 @@ class Parsers {
     CHECK(signal.function == expected->function);
     CHECK(signal.arity == expected->arity);
     CHECK(signal.links == expected->links);
+    if (!alike.empty()) {
+      CHECK(alike == signal.payload);
+      CHECK(signal.kind == SignalKind::kSend);
+      CHECK(signal.from == before.from);
+      CHECK(signal.to == before.to);
+      CHECK(KeptHeadBytes() == kept);
+    }
     return &signal;
+  }
+  // The payload of the frame, if it is taken as one like the last; else nothing. It makes no difference what follows
+  // it, but it has to be complete, and no longer than the limit.
+  [[nodiscard]] std::string TakeAlike(const std::string& frame) const {
+    std::string bytes(kFrameLengthBytes, '\0');
+    bytes += frame;
+    CloseFrame(bytes, 0);
+    const std::string payload(parser_.TakeAlike(bytes, frame.size()));
+    for (const char next : {'\0', '\1', 'x'}) {
+      CHECK(parser_.TakeAlike(bytes + std::string(40, next), frame.size()) == payload);
+    }
+    CHECK(parser_.TakeAlike(bytes, frame.size() - 1).data() == nullptr);
+    for (const std::size_t size : {std::size_t{0}, kFrameLengthBytes - 1, kFrameLengthBytes,
+                                   bytes.size() / 2, bytes.size() - 1}) {
+      CHECK(parser_.TakeAlike(std::string_view(bytes).substr(0, size), frame.size()).empty());
+    }
+    return payload;
   }
   [[nodiscard]] std::size_t KeptHeadBytes() const noexcept { return parser_.KeptHeadBytes(); }
 
@@ -131,6 +158,28 @@ TEST_CASE("frame_parser: messages to one process, to others, and other signals i
     CHECK(signal->kind == SignalKind::kSend);
     CHECK(signal->payload == payload);
   }
+}
+
+TEST_CASE("frame_parser: only messages like the last one that are binaries are taken as such") {
+  Parsers parsers;
+  const auto binary = [](std::size_t size) {
+    std::string term;
+    TermWriter(term).Binary(std::string(size, 'x'));
+    return term;
+  };
+  CHECK(parsers.TakeAlike(Message(kFrom, kTo, binary(3))).empty());  // there is no last one
+  REQUIRE(parsers.Check(Message(kFrom, kTo, Number(1))) != nullptr);
+  for (const std::size_t size : {std::size_t{1}, std::size_t{16}, std::size_t{7'000}}) {
+    CHECK(parsers.TakeAlike(Message(kFrom, kTo, binary(size))) == binary(size));
+  }
+  CHECK(parsers.TakeAlike(Message(kFrom, kTo, Number(1))).empty());
+  CHECK(parsers.TakeAlike(Message(kFrom, kTo, binary(3) + "x")).empty());
+  CHECK(parsers.TakeAlike(Message(kFrom, kTo, binary(0))).empty());  // read with care
+  CHECK(parsers.TakeAlike(Message(kFrom, {6, kOwn, 7}, binary(3))).empty());
+  CHECK(parsers.TakeAlike(Message({1, kPeer, 8}, kTo, binary(3))).empty());
+  REQUIRE(parsers.Check(Message(kFrom, kTo, binary(3))) != nullptr);
+  REQUIRE(parsers.Check(FrameOf({.kind = SignalKind::kLink, .from = kFrom, .to = kTo})) != nullptr);
+  CHECK(parsers.TakeAlike(Message(kFrom, kTo, binary(3))).empty());  // the last one is another
 }
 
 TEST_CASE("frame_parser: what is wrong behind the head of the message before is an error") {
@@ -199,6 +248,23 @@ TEST_CASE("frame_parser: frames with bytes that have been changed" * kit::OneThr
     if (random() % 2 == 0) REQUIRE(parsers.Check(whole) != nullptr);
   }
   CHECK(signals > 100);
+}
+
+TEST_CASE("frame_parser: frames with a binary whose bytes have been changed") {
+  std::mt19937 random(1);
+  Parsers parsers;
+  std::string binary;
+  TermWriter(binary).Binary("0123456789abcdef");
+  const std::string whole = Message(kFrom, kTo, binary);
+  int alike = 0;
+  for (int i = 0; i < 5'000; ++i) {
+    REQUIRE(parsers.Check(whole) != nullptr);
+    std::string frame = whole;
+    frame[random() % frame.size()] = static_cast<char>(random());
+    if (!parsers.TakeAlike(frame).empty()) ++alike;
+    (void)parsers.Check(frame);
+  }
+  CHECK(alike > 100);
 }
 
 }  // namespace ergon::dist::frame_parser_test

@@ -1,12 +1,14 @@
 #include <ergon/node/cluster/connection/connection.h>
 
 #include <exception>
+#include <mutex>
 #include <utility>
 
 #include <fmt/core.h>
 #include <asio/error.hpp>
 #include <asio/post.hpp>
 
+#include <ergon/core/foundations/sync.h>
 #include <ergon/node/cluster/signals/frame_writer.h>
 #include <ergon/node/delivery/foreign_aliases.h>
 
@@ -23,6 +25,18 @@ constexpr std::size_t kWorthAWrite = 64 * 1024;
 
 // A peer without one of them gets frames in another form.
 constexpr std::uint64_t kFlagsOfFrames = kFlagSendSender | kFlagBigTraceLabels | kFlagExitPayload;
+
+// Takes a lock that others hold for some nanoseconds each time, and take again at once: who sends. If this thread slept
+// until the lock is free, that one would have to wake it, which takes as long as to send a dozen messages.
+std::unique_lock<std::mutex> LockSoon(std::mutex& mutex) {
+  constexpr int kTries = 100;
+  for (int i = 0; i < kTries; ++i) {
+    std::unique_lock lock(mutex, std::try_to_lock);
+    if (lock.owns_lock()) return lock;
+    core::CpuPause();
+  }
+  return std::unique_lock(mutex);
+}
 
 }  // namespace
 
@@ -69,8 +83,10 @@ std::string Connection::Describe() const {
 }
 
 void Connection::PostFlush() {
-  flush_due_ = true;
+  if (flush_due_ || state_ != State::kUp) [[likely]]
+    return;
   asio::post(context_, [self = shared_from_this()] { self->Flush(); });
+  flush_due_ = true;  // afterwards: without memory none is due
 }
 
 void Connection::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer, bool by_peer) {
@@ -124,7 +140,7 @@ void Connection::WakeWaiters() {
 void Connection::Flush() {
   if (is_writing_) return;  // Written goes on
   {
-    std::lock_guard lock(*mutex_);
+    const auto lock = LockSoon(*mutex_);
     if (state_ != State::kUp) return;
     writing_.clear();
     if (writing_.capacity() > kMostKeptBytes) std::string().swap(writing_);  // `= {}` keeps it
@@ -155,14 +171,15 @@ void Connection::Written(const std::string& error) {
   }
   std::vector<RoomWaiter> waiters;
   bool pauses = false;
+  const auto now = std::chrono::steady_clock::now();
   {
-    std::lock_guard lock(*mutex_);
+    const auto lock = LockSoon(*mutex_);
     pauses = NoteWriteOf(writing_sends_) && out_.size() < kWorthAWrite;
     writing_size_ = 0;
     writing_messages_ = 0;
     writing_answers_ = 0;
     NoteAnswers();
-    written_ = std::chrono::steady_clock::now();
+    written_ = now;
     if (out_.size() <= settings_.send_queue_bytes / 2) waiters.swap(waiters_);
   }
   if (!waiters.empty()) listener_.has_room(*this, waiters);

@@ -66,8 +66,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   [[nodiscard]] gen::Atom peer() const noexcept { return peer_; }
 
-  // Takes the lock.
-  LockedConnection Lock() { return {*this, std::unique_lock(*mutex_)}; }
+  LockedConnection Lock() { return {*this, std::unique_lock(*mutex_)}; }  // takes the lock
 
   // -- any thread, with the lock --
   [[nodiscard]] State state() const noexcept { return state_; }
@@ -176,13 +175,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Returns whether the signal tells of a process that nobody here waits for, which therefore has to be ended.
   [[nodiscard]] bool IsLateSpawnReply(const Signal& signal);
   void HandleFrame(std::string_view frame);
+  std::size_t HandleAlike(std::string_view bytes, std::size_t& at);  // returns how many messages
   void WakeWaiters();
   void AwaitRoomForAnswers();
   void NotePutAside() noexcept { put_aside_.store(hold_.size(), std::memory_order_relaxed); }
   [[nodiscard]] bool HasRoomForAnswers() noexcept;
   void NoteAnswers() noexcept;  // with the lock
   void NoteQueued() noexcept { most_queued_bytes_ = std::max(most_queued_bytes_, QueuedBytes()); }
-  void PostFlush();
+  void PostFlush();    // if none is due
   bool WriteAtOnce();  // false: something is left
   void Flush();
   [[nodiscard]] bool NoteWriteOf(std::uint64_t sends) noexcept;

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ergon/gen/pid.h>
@@ -36,6 +38,10 @@ struct ConnectionListener {
   std::function<void(Connection&)> begins = [](Connection&) {};
   std::function<void(Connection&)> up;  // before anything arrives
   std::function<void(Connection&, const Signal&)> arrived;
+  // Messages that have arrived one after the other, at least one. They are the same signal but for their payloads, each
+  // of which is one binary. An empty function: `arrived` is called for each of them.
+  std::function<void(Connection&, const Signal&, std::span<const std::string_view> payloads)>
+      alike_arrived = {};
   // All that was read together has arrived.
   std::function<void()> all_arrived = [] {};
   std::function<void(Connection&, const std::vector<RoomWaiter>&)> has_room;

@@ -1,6 +1,7 @@
 // What a connection reads.
 #include <ergon/node/cluster/connection/connection.h>
 
+#include <array>
 #include <exception>
 #include <mutex>
 #include <span>
@@ -22,6 +23,8 @@ namespace {
 
 // So many frames are handled together at most, when many were read at once.
 constexpr std::size_t kHandledTogether = 1024;
+// So many messages that are alike are handed on at once at most.
+constexpr std::size_t kAlike = 64;
 
 // What has come together is handled together.
 class Together {
@@ -37,7 +40,13 @@ class Together {
   }
   Together(const Together&) = delete;
   Together& operator=(const Together&) = delete;
-  void Release() { hold_.Release(); }
+  // So many were handled. After kHandledTogether of them their receivers begin.
+  void Handled(std::size_t count) {
+    handled_ += count;
+    if (handled_ < kHandledTogether) return;
+    hold_.Release();
+    handled_ = 0;
+  }
   // At the end, unless something was thrown.
   void HandOn() {
     is_handed_on_ = true;
@@ -46,6 +55,7 @@ class Together {
 
  private:
   core::InjectionHold hold_;
+  std::size_t handled_ = 0;
   bool is_handed_on_ = false;
   const Connection::Listener& listener_;
 };
@@ -106,6 +116,30 @@ void Connection::HandleFrame(std::string_view frame) {
   listener_.arrived(*this, parser_.signal());
 }
 
+// Hands the frames at `at` on, some at most, if they are messages like the last one. Sets `at` to what follows them.
+std::size_t Connection::HandleAlike(std::string_view bytes, std::size_t& at) {
+  std::array<std::string_view, kAlike> payloads;
+  std::size_t count = 0;
+  while (count < kAlike) {
+    const std::string_view rest(bytes.data() + at, bytes.size() - at);
+    const auto payload = parser_.TakeAlike(rest, settings_.max_frame_bytes);
+    if (payload.data() == nullptr) break;
+    payloads[count++] = payload;
+    at = static_cast<std::size_t>(payload.data() + payload.size() - bytes.data());
+  }
+  if (count == 0) return 0;
+  if (listener_.alike_arrived) {
+    listener_.alike_arrived(*this, parser_.signal(), {payloads.data(), count});
+    return count;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    Signal signal = parser_.signal();
+    signal.payload = payloads[i];
+    listener_.arrived(*this, signal);
+  }
+  return count;
+}
+
 void Connection::TakeHeldFrames() {
   if (hold_.IsEmpty() && !is_held_) return;
   Together together(listener_);
@@ -124,9 +158,13 @@ void Connection::TakeHeldFrames() {
 std::size_t Connection::TakeFrames(std::string_view bytes) {
   if (is_held_) return 0;
   Together together(listener_);
-  std::size_t handled = 0;
   std::size_t at = 0;
   while (bytes.size() - at >= kFrameLengthBytes) {
+    // A binary asks for nothing, so it needs no room for answers.
+    if (const std::size_t alike = hold_.IsEmpty() ? HandleAlike(bytes, at) : 0; alike != 0) {
+      together.Handled(alike);
+      continue;
+    }
     const std::string_view rest = bytes.substr(at);
     const std::size_t length = FrameLengthAt(rest);
     if (length > settings_.max_frame_bytes) {
@@ -140,7 +178,7 @@ std::size_t Connection::TakeFrames(std::string_view bytes) {
     const bool takes_all = hold_.IsEmpty() && HasRoomForAnswers();
     if (!is_tick && (takes_all || !HoldsFrame(frame))) {
       HandleFrame(frame.substr(kFrameLengthBytes));
-      if (++handled % kHandledTogether == 0) together.Release();
+      together.Handled(1);
     }
     if (is_held_) break;
     at += frame.size();

@@ -51,6 +51,9 @@ gen::Result<void> Connection::TrySend(const Signal& signal, SentAs as) {
                   std::min(settings_.send_queue_bytes + 4 * kFewBytes, kMostKeptBytes));
   }
   const std::size_t before = out_.size();
+  const bool is_awaited = as == SentAs::kAwaitedAnswer;
+  // First: without memory for that the sender gets an exception, and nothing of its signal may be there.
+  if (!is_awaited) PostFlush();
   auto put = Put(signal);
   if (!put) return put;
   if (is_answer) {
@@ -59,8 +62,7 @@ gen::Result<void> Connection::TrySend(const Signal& signal, SentAs as) {
   }
   if (as == SentAs::kMessage) ++out_messages_;
   NoteQueued();
-  if (flush_due_ || state_ != State::kUp) return put;
-  if (as != SentAs::kAwaitedAnswer || !WriteAtOnce()) PostFlush();
+  if (is_awaited && !flush_due_ && state_ == State::kUp && !WriteAtOnce()) PostFlush();
   return put;
 }
 
@@ -105,6 +107,7 @@ bool Connection::WriteAtOnce() {
 }
 
 void Connection::PutFrame(std::string_view frame, std::string_view rest) {
+  PostFlush();  // first, see TrySend
   // Of the flags that change frames, these alone change those of messages.
   const bool takes_tokens = (flags_ & kFlagBigTraceLabels) != 0;
   if ((flags_ & kFlagSendSender) != 0 && (takes_tokens || !HasToken(frame))) [[likely]] {
@@ -120,7 +123,6 @@ void Connection::PutFrame(std::string_view frame, std::string_view rest) {
     AppendAsOlder(std::string(frame).append(rest));
   }
   NoteQueued();
-  if (!flush_due_ && state_ == State::kUp) PostFlush();
   ++out_messages_;
 }
 

@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/socket.h>
-#include <asio/completion_condition.hpp>
 #include <asio/read.hpp>
 #include <asio/ssl/error.hpp>
 #include <asio/ssl/host_name_verification.hpp>
@@ -21,6 +20,8 @@
 namespace ergon::dist {
 namespace {
 constexpr std::size_t kLongestPacket = 4096;
+// So much of a long write is given to the system at a time: Asio's own measure is 64 KiB.
+constexpr std::size_t kMostOfAWrite = 256 * 1024;
 
 // A handler that hears of the end of a stream by the same word over TCP and TLS. A cut is no danger that TLS would
 // have to tell apart: what is cut inside a frame is not handled in either case.
@@ -100,7 +101,7 @@ void Stream::Write(std::string_view bytes, std::function<void(std::size_t bytes)
   // Asio asks before each part how large it may be.
   auto next = [written](const asio::error_code& error, std::size_t size) {
     written(size);
-    return asio::transfer_all()(error, size);
+    return error ? 0 : kMostOfAWrite;
   };
   auto finish = [written = std::move(written), done = std::move(done)](
                     const asio::error_code& error, std::size_t size) {

@@ -57,19 +57,24 @@ void MessageReceiver::DropUnreadable(gen::Atom peer, gen::PID from, std::string_
   delivery_.Drop(std::move(unread), to.pid, gen::DropReason::kUnreadable, why);
 }
 
-bool MessageReceiver::Gather(const Connection& connection, const Signal& signal) {
+std::size_t MessageReceiver::Gather(const Connection& connection, const Signal& signal,
+                                    std::span<const std::string_view> payloads) {
   // What is for the node itself is of groups.
   if (signal.kind != SignalKind::kSend || signal.from.node != connection.peer() ||
       signal.trace != 0 || signal.to == addresses_.NodePid()) {
-    return false;
+    return 0;
   }
-  const auto unread = values_.ToBeRead(signal.payload);
-  if (!unread || unread->bytes.size() > node::Gathering::kMostBytesOfOne) return false;
-  const bool is_next = gathered_.size() != 0 && gathered_.to() == signal.to;
-  if (!is_next && !delivery_.TakesTogether(signal.to)) return false;
-  if (!gathered_.HasRoomFor(signal.to)) Flush();
-  gathered_.Add(signal.from, signal.to, unread->type, unread->bytes);
-  return true;
+  std::size_t taken = 0;
+  for (const std::string_view payload : payloads) {
+    const auto unread = values_.ToBeRead(payload);
+    if (!unread || unread->bytes.size() > node::Gathering::kMostBytesOfOne) break;
+    const bool is_next = gathered_.size() != 0 && gathered_.to() == signal.to;
+    if (!is_next && !delivery_.TakesTogether(signal.to)) break;
+    if (!gathered_.HasRoomFor(signal.to, unread->bytes.size())) Flush();
+    gathered_.Add(signal.from, signal.to, unread->type, unread->bytes);
+    ++taken;
+  }
+  return taken;
 }
 
 void MessageReceiver::Flush() {

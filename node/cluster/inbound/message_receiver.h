@@ -1,7 +1,9 @@
 // Messages of other nodes on their way into mailboxes.
 #pragma once
 
+#include <cstddef>
 #include <mutex>
+#include <span>
 #include <string_view>
 
 #include <ergon/core/messages/envelope.h>
@@ -31,9 +33,11 @@ class MessageReceiver final : private node::MessageMaker {
   // Delivers the message in `term`, or counts it as dropped. `trace`: 0 for none.
   void Deliver(Connection& connection, gen::PID from, std::string_view term,
                const MessageTarget& to, gen::TraceId trace);
-  // Takes a signal that is a message which its receiver may read itself. It is delivered together with others, at the
-  // latest by Flush. Returns false, and does nothing, for any other signal.
-  [[nodiscard]] bool Gather(const Connection& connection, const Signal& signal);
+  // Takes messages that are `signal` with each of these payloads, as long as their receiver may read them itself. They
+  // are delivered together with others, at the latest by Flush. Returns how many are taken, and does nothing with the
+  // others.
+  [[nodiscard]] std::size_t Gather(const Connection& connection, const Signal& signal,
+                                   std::span<const std::string_view> payloads);
   // Delivers what Gather has taken. If it throws std::bad_alloc, the messages stay for the next call.
   void Flush();
 

@@ -48,7 +48,7 @@ SignalReceiver::SignalReceiver(const Needs& needs)
               .code = needs.code}) {}
 
 void SignalReceiver::Handle(Connection& connection, const Signal& signal) {
-  if (messages_.Gather(connection, signal)) [[likely]]
+  if (messages_.Gather(connection, signal, {&signal.payload, 1}) == 1) [[likely]]
     return;
   messages_.Flush();  // all of one connection stays in its order
   switch (signal.kind) {
@@ -93,6 +93,19 @@ void SignalReceiver::Handle(Connection& connection, const Signal& signal) {
       break;
     case SignalKind::kUnknown:  // operations of later versions
       break;
+  }
+}
+
+void SignalReceiver::HandleAlike(Connection& connection, const Signal& signal,
+                                 std::span<const std::string_view> payloads) {
+  for (;;) {
+    payloads = payloads.subspan(messages_.Gather(connection, signal, payloads));
+    if (payloads.empty()) [[likely]]
+      return;
+    Signal next = signal;
+    next.payload = payloads.front();
+    Handle(connection, next);
+    payloads = payloads.subspan(1);
   }
 }
 

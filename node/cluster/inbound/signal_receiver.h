@@ -1,6 +1,7 @@
 // What comes from other nodes: each signal goes to the class that handles its kind.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include <ergon/gen/log.h>
@@ -48,6 +49,9 @@ class SignalReceiver {
   explicit SignalReceiver(const Needs& needs);
 
   void Handle(Connection& connection, const Signal& signal);
+  // Handles messages without a token that are `signal` with each of these payloads.
+  void HandleAlike(Connection& connection, const Signal& signal,
+                   std::span<const std::string_view> payloads);
   // To be called when all that was read together has been handled.
   void Flush() { messages_.Flush(); }
   // ErgonMessageReceiver::RefuseQuestions.

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <ergon/gen/result.h>
+#include <ergon/node/cluster/signals/frame_writer.h>
 #include <ergon/node/cluster/signals/signal_codec.h>
 
 namespace ergon::dist {
@@ -23,6 +24,11 @@ class FrameParser {
     if (!TakeSimilar(frame)) return ParseOther(frame);
     return {};
   }
+  // Takes the first frame of `bytes`, with its length in front, if it is complete and not longer than `most`, and is a
+  // message with the same control tuple as the last one, whose payload is one binary. Returns the payload; null: it is
+  // another frame.
+  [[nodiscard]] std::string_view TakeAlike(std::string_view bytes, std::size_t most) const noexcept;
+
   // Returns the signal of the last frame, which had no error. Valid until the next Parse, and as long as that frame.
   [[nodiscard]] const Signal& signal() const noexcept { return signal_; }
 
@@ -51,5 +57,18 @@ class FrameParser {
   // not kept.
   std::string head_;
 };
+
+inline std::string_view FrameParser::TakeAlike(std::string_view bytes,
+                                               std::size_t most) const noexcept {
+  const std::size_t head = kFrameLengthBytes + head_.size();
+  if (head_.empty() || bytes.size() <= head) return {};
+  const std::size_t frame = FrameLengthAt(bytes);
+  if (frame > most || frame > bytes.size() - kFrameLengthBytes || frame <= head_.size() ||
+      std::memcmp(bytes.data() + kFrameLengthBytes, head_.data(), head_.size()) != 0) {
+    return {};
+  }
+  const std::string_view rest(bytes.data() + head, kFrameLengthBytes + frame - head);
+  return IsOneBinary(rest) ? rest.substr(1) : std::string_view();
+}
 
 }  // namespace ergon::dist

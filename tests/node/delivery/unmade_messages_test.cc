@@ -7,6 +7,9 @@
 
 #include <doctest/doctest.h>
 
+#include <ergon/core/messages/envelope_pool.h>
+#include <ergon/core/messages/envelope_sizes.h>
+
 namespace ergon::node::unmade_messages_test {
 namespace {
 
@@ -101,7 +104,7 @@ TEST_CASE("unmade_messages: the same strings in their order, of every size") {
   for (std::size_t size = 0; size <= Gathering::kMostBytesOfOne; ++size) {
     const std::string bytes(size, static_cast<char>('a' + size % 26));
     gathering.Add(kFrom, kTo, nullptr, bytes);
-    if (gathering.HasRoomFor(kTo) && size != Gathering::kMostBytesOfOne) continue;
+    if (gathering.HasRoomFor(kTo, size + 1) && size != Gathering::kMostBytesOfOne) continue;
     const std::uint32_t count = gathering.size();
     const core::EnvelopePtr envelope = gathering.TakeEnvelope();
     CHECK(gathering.size() == 0);
@@ -190,14 +193,58 @@ TEST_CASE("unmade_messages: one receiver, and no more than there is room for") {
   Lengths maker;
   Gathering gathering(maker);
   const gen::PID other{10, kTo.node, 1};
-  CHECK(gathering.HasRoomFor(other));
-  for (std::uint32_t i = 0; i < Gathering::kMostMessages; ++i) {
-    REQUIRE(gathering.HasRoomFor(kTo));
-    gathering.Add(kFrom, kTo, nullptr, "short");
-    CHECK_FALSE(gathering.HasRoomFor(other));
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{5}, std::size_t{97}, Gathering::kMostBytesOfOne}) {
+    CAPTURE(size);
+    CHECK(gathering.HasRoomFor(other, size));
+    while (gathering.HasRoomFor(kTo, size)) {
+      gathering.Add(kFrom, kTo, nullptr, std::string(size, 'x'));
+      CHECK_FALSE(gathering.HasRoomFor(other, size));
+      REQUIRE(gathering.size() <= Gathering::kMostMessages);
+    }
+    CHECK(gathering.size() > 5);
+    CHECK(gathering.to() == kTo);
+    (void)gathering.TakeEnvelope();
   }
-  CHECK_FALSE(gathering.HasRoomFor(kTo));
-  CHECK(gathering.to() == kTo);
+}
+
+TEST_CASE("unmade_messages: short ones travel in a block of the pool") {
+  Lengths maker;
+  Gathering gathering(maker);
+  while (gathering.HasRoomFor(kTo, 16)) gathering.Add(kFrom, kTo, nullptr, std::string(16, 'x'));
+  CHECK(gathering.size() > 10);
+  std::uint8_t largest = 0;
+  void* const block =
+      core::AllocateEnvelope(core::kEnvelopeClasses * core::kEnvelopeAlignment, largest);
+  core::FreeEnvelope(block, largest);
+  CHECK(gathering.TakeEnvelope()->size_class == largest);
+}
+
+TEST_CASE("unmade_messages: each has its own sender and kind") {
+  Lengths maker;
+  const gen::PID other{8, kFrom.node, 3};
+  Gathering gathering(maker);
+  std::vector<gen::PID> senders;
+  for (std::size_t i = 1; gathering.HasRoomFor(kTo, i); ++i) {
+    const bool is_string = i % 3 == 0;
+    senders.push_back(is_string && i % 2 == 0 ? other : kFrom);
+    gathering.Add(senders.back(), kTo, is_string ? nullptr : &maker, std::string(i, 'x'));
+  }
+  const core::EnvelopePtr envelope = gathering.TakeEnvelope();
+  const auto all = TakeAll(MakeMessages(*envelope).list);
+  REQUIRE(all.size() == senders.size());
+  for (std::size_t i = 1; i <= all.size(); ++i) {
+    CAPTURE(i);
+    core::Envelope& message = *all[i - 1];
+    CHECK(gen::PID::FromAddress(message.from) == senders[i - 1]);
+    if (i % 3 == 0) {
+      REQUIRE(message.ValueAs<std::string>() != nullptr);
+      CHECK(message.ValueAs<std::string>()->size() == i);
+    } else {
+      REQUIRE(message.ValueAs<std::size_t>() != nullptr);
+      CHECK(*message.ValueAs<std::size_t>() == i);
+    }
+  }
 }
 
 TEST_CASE("unmade_messages: some that nobody makes leave nothing behind") {
