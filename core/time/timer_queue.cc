@@ -106,6 +106,16 @@ void TimerQueue::CollectDue(Shard& shard, int64_t now) {
   } while (budget == 0);
 }
 
+// Prepares what is due later, when all that was due has fired.
+void TimerQueue::SinkAhead(Shard& shard, int64_t now) {
+  size_t budget;
+  do {
+    budget = kDrainBudget;
+    std::lock_guard guard(shard.lock);
+    shard.wheel.SinkAhead(now, budget);
+  } while (budget == 0);
+}
+
 size_t TimerQueue::RunDue() { return RunUntil(clock_.Now()); }
 
 size_t TimerQueue::RunAll() { return RunUntil(kNever); }
@@ -134,6 +144,7 @@ size_t TimerQueue::RunUntil(int64_t now) {
   const size_t count = due_.size();
   due_.clear();
   if (due_.capacity() > kDueKept) std::vector<Due>().swap(due_);
+  for (uint32_t i = 0; i <= mask_; ++i) SinkAhead(shards_[i], now);
   return count;
 }
 

@@ -127,6 +127,7 @@ class TimerQueue {
 
   size_t RunUntil(int64_t now);
   void CollectDue(Shard& shard, int64_t now);
+  static void SinkAhead(Shard& shard, int64_t now);
   [[nodiscard]] bool MustWake(int64_t deadline);
 
   const Clock& clock_;

@@ -77,8 +77,9 @@ class Worker {
 
   // To be called at the beginning of a turn, once: returns the time, in nanoseconds of the machine's coarse clock
   // (clock.h). To read that takes a tenth of a short turn. So, while it stands still from look to look, only every eighth
-  // turn looks, or the first one after another worker has seen it go on, as after a long turn. Only when all workers
-  // have had long turns meanwhile, after short ones, do up to seven turns more get the time from before those.
+  // turn looks, or the first one after another worker has seen it go on. But workers that sleep look every 1 to 10 ms
+  // only, and none looks while it has a long turn. So after a long turn that follows short ones, up to seven turns may be
+  // told a time that is up to 10 ms too early, and the time from before that turn if all workers had such a one.
   std::int64_t TurnTime() noexcept {
     if (--turns_to_look_ > 0 && time_seen_.load(std::memory_order_relaxed) == turn_time_) [[likely]]
       return turn_time_;
