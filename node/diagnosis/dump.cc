@@ -166,7 +166,7 @@ std::string Dump::WithWorkers(const PoolSlot& pool) const {
 
 std::string Dump::WaitedFor(const ProcessSlot& process, gen::ProcessState state) const {
   // Its Init runs inside of this one's turn.
-  const std::uint64_t child = process.end_requests().starting_child();
+  const std::uint64_t child = process.starting_child();
   if (child != 0) return Describe(addresses_.PidOf(child)) + ": its Init";
   if (state != gen::ProcessState::kWaiting) return "";
   const CallEdge::View edge = process.Waited();

@@ -39,7 +39,7 @@ void ExitSignals::Interrupt(ProcessSlot& slot, gen::PID pid, bool ends) {
   // was pushed to first.
   if (slot.await().Unpark()) slot.Schedule();
   if (!ends) return;
-  const std::uint64_t child = slot.end_requests().starting_child();
+  const std::uint64_t child = slot.starting_child();
   // It is this process's child only if the slot has not changed hands until after that look.
   if (child != 0 && addresses_.Find(pid) != nullptr) (void)Kill(addresses_.PidOf(child));
 }

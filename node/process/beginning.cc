@@ -63,9 +63,9 @@ gen::Result<void> ProcessRunner::Open(const SpawnRequest& request,
   detached_ = request.options.detached;
   UsePriority(request.options.send_priority);
   started_at_ = rooms_.clock.Now();
-  if (request.args.size() != 0) GetInit().args = request.args;
+  if (request.args.size() != 0) GetTransition().args = request.args;
   if (request.options.init_timeout != gen::kDefaultInitTimeout) {
-    GetInit().timeout = request.options.init_timeout;
+    GetTransition().timeout = request.options.init_timeout;
   }
   auto chosen = ChooseDispatcher();
   if (!chosen) {
@@ -84,8 +84,8 @@ gen::Result<void> ProcessRunner::Open(const SpawnRequest& request,
 }
 
 void ProcessRunner::ForgetFormer() noexcept {
-  started_ = ending_ = answered_ = hold_main_ = current_failed_ = has_queue_ = must_run_ = false;
-  others_begin_ = yielded_ = false;
+  started_ = ending_ = answered_ = false;
+  hold_main_ = current_failed_ = has_queue_ = must_run_ = others_begin_ = yielded_ = false;
   unusual_ = true;
   main_is_open_ = true;
   suspended_.store(false, std::memory_order_relaxed);
@@ -94,8 +94,7 @@ void ProcessRunner::ForgetFormer() noexcept {
   pace_ = {};
   current_ = nullptr;
   parked_ = nullptr;
-  end_reason_ = nullptr;
-  init_ = nullptr;
+  transition_ = nullptr;
   end_requests_.SetTrapExit(false);
   end_requests_.SetHeedExits(false);
   if (PoolSlot* pool = pool_.load(std::memory_order_relaxed)) pool->Reset();
@@ -114,8 +113,9 @@ void ProcessRunner::Inherit(const SpawnRequest& request) {
   const std::uint64_t leader = rooms_.lineage.LeaderOf(request);
   leader_id_.store(leader != 0 ? leader : Self().id, std::memory_order_relaxed);
   SharedEnvironment inherited = rooms_.lineage.EnvironmentOf(request);
-  environment_ =
-      inherited == nullptr ? nullptr : std::make_unique<SharedEnvironment>(std::move(inherited));
+  if (inherited != nullptr || ExtrasIfAny() != nullptr) {
+    Extras().environment = std::move(inherited);
+  }
   // Its turn: nobody changes it meanwhile.
   const auto* const parent =
       static_cast<const ProcessRunner*>(rooms_.addresses.Find(request.parent));
@@ -137,13 +137,15 @@ gen::Result<void> ProcessRunner::ChooseDispatcher() {
 
 bool ProcessRunner::ReportStarted() {
   const gen::PID self = Self();
-  if (init_ != nullptr && init_->ref != 0) {
+  if (transition_ != nullptr && transition_->ref != 0) {
     const bool told =
-        rooms_.delivery.Respond(Parent(), init_->ref, gen::detail::MakeResponse(self)).has_value();
+        rooms_.delivery.Respond(Parent(), transition_->ref, gen::detail::MakeResponse(self))
+            .has_value();
     // Nobody waits any more: it was too late, and is being killed.
-    init_->late =
-        !told && rooms_.clock.Now() >= core::DeadlineAfter(started_at_, InitTimeoutOf(init_.get()));
-    if (init_->late) return false;
+    transition_->late =
+        !told &&
+        rooms_.clock.Now() >= core::DeadlineAfter(started_at_, InitTimeoutOf(transition_.get()));
+    if (transition_->late) return false;
   } else if (announce_) {
     auto started = core::MakeEnvelope<gen::MessageStarted>(
         static_cast<std::uint8_t>(gen::EnvelopeKind::kStarted), core::Lane::kUrgent,
@@ -151,23 +153,24 @@ bool ProcessRunner::ReportStarted() {
     started->from = self.ToAddress();
     (void)rooms_.delivery.Deliver(Parent(), started);
   }
-  init_ = nullptr;
+  transition_ = nullptr;
   return true;
 }
 
 void ProcessRunner::ReportFailedInit(const gen::Reason& reason) {
-  if (init_ != nullptr && init_->ref != 0) {
-    (void)rooms_.delivery.Respond(Parent(), init_->ref,
-                                  gen::detail::MakeErrorResponse(InitErrorOf(init_.get(), reason)));
+  if (transition_ != nullptr && transition_->ref != 0) {
+    (void)rooms_.delivery.Respond(
+        Parent(), transition_->ref,
+        gen::detail::MakeErrorResponse(InitErrorOf(transition_.get(), reason)));
   }
-  init_ = nullptr;
+  transition_ = nullptr;
 }
 
 void ProcessRunner::Abandon() { Finish(gen::Reason::Normal()); }
 
-InitRequest& ProcessRunner::GetInit() {
-  if (init_ == nullptr) init_ = std::make_unique<InitRequest>();
-  return *init_;
+Transition& ProcessRunner::GetTransition() {
+  if (transition_ == nullptr) transition_ = std::make_unique<Transition>();
+  return *transition_;
 }
 
 void ProcessRunner::OpenMailbox(const gen::ProcessOptions& options,
@@ -203,25 +206,25 @@ void ProcessRunner::OpenMailbox(const gen::ProcessOptions& options,
 
 bool ProcessRunner::RunInit(gen::Error& failure) {
   gen::Status status;
-  const gen::Args args = init_ == nullptr ? gen::Args() : std::move(init_->args);
+  const gen::Args args = transition_ == nullptr ? gen::Args() : std::move(transition_->args);
   try {
     status = behavior_->ProcessInit(Host(), args);
   } catch (...) {
     status = gen::Stop(PanicReason());
   }
-  if (!status.stops() && !IsInitLate(init_.get())) started_ = ReportStarted();
+  if (!status.stops() && !IsInitLate(transition_.get())) started_ = ReportStarted();
   if (started_) {
     unusual_ = rooms_.latency != nullptr;
     must_run_ = behavior_->Receives() || status.has_next();
     return true;
   }
-  if (IsInitLate(init_.get())) [[unlikely]] {  // whatever it has made of that
+  if (IsInitLate(transition_.get())) [[unlikely]] {  // whatever it has made of that
     const gen::ProcessBehavior& behavior = *behavior_;
     const gen::Error error =
-        Descriptions::InitTimeoutError(Self(), typeid(behavior), InitTimeoutOf(init_.get()));
+        Descriptions::InitTimeoutError(Self(), typeid(behavior), InitTimeoutOf(transition_.get()));
     status = gen::Stop(gen::Reason::Error(std::string(error.detail())));
   }
-  failure = InitErrorOf(init_.get(), status.reason());
+  failure = InitErrorOf(transition_.get(), status.reason());
   Finish(status.reason());
   SetCurrentProcess(nullptr);
   return false;
@@ -243,6 +246,7 @@ bool ProcessRunner::RunInitInline(gen::Error& failure) {
 
 gen::Result<gen::PID> ProcessRunner::MakeChild(const SpawnRequest& request) {
   if (!request.announce) CheckMaySuspend("Spawn");
+  std::atomic<std::uint64_t>& starting_child = Extras().starting_child;
   auto opened = rooms_.spawning.Open(request);
   if (!opened) return std::move(opened.error());
   auto& child = static_cast<ProcessRunner&>(**opened);
@@ -262,19 +266,19 @@ gen::Result<gen::PID> ProcessRunner::MakeChild(const SpawnRequest& request) {
   }
   if (child.dispatcher_ == dispatcher_ && HasStackForInit()) {
     // Init runs here and now. Should it wait, this fiber waits with it, and this process too.
-    end_requests_.SetStartingChild(pid.id);
+    starting_child.store(pid.id, std::memory_order_seq_cst);  // partner: starting_child()
     if (IsInterrupted()) (void)rooms_.exit_signals.Kill(pid);
     gen::Error failure = gen::ErrProcessTerminated;
     unbegun.LetGo();
     const bool ready = child.RunInitInline(failure);
-    end_requests_.ClearStartingChild();
+    starting_child.store(0, std::memory_order_relaxed);
     if (ready) return pid;
     return failure;
   }
   const gen::ProcessBehavior& behavior = *child.behavior_;
   const std::type_info& behavior_type = typeid(behavior);  // the child may end at any time
   PendingWait wait(*this);
-  child.GetInit().ref = wait.id();
+  child.GetTransition().ref = wait.id();
   unbegun.LetGo();
   child.Schedule();
   const auto timeout = request.options.init_timeout;

@@ -68,8 +68,8 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
   request->from = self.ToAddress();
   request->ref = wait.id();
   request->deadline = deadline;
-  CallEdge* const made = call_edge();
-  CallEdge& edge = made != nullptr ? *made : GetCallEdge();
+  ProcessExtras* const made = ExtrasIfAny();
+  CallEdge& edge = made != nullptr ? made->edge : Extras().edge;
   ProcessSlot* const callee = rooms_.addresses.Find(to);
   // On another node: nobody whom the graph of waits knows.
   const bool is_here = callee != nullptr || to.node == self.node;

@@ -113,8 +113,10 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
   // Partner: IsYetToEnd.
   generation_.fetch_add(1, std::memory_order_seq_cst);
   behavior_.reset();
-  environment_.reset();
-  if (wait_timer_ != nullptr) wait_timer_->Withdraw();
+  if (ProcessExtras* const extras = ExtrasIfAny()) {
+    extras->environment.reset();
+    if (extras->wait_timer != nullptr) extras->wait_timer->Withdraw();
+  }
 
   // Notices first, answers afterwards: a caller that learns of the end finds the others informed.
   // The heir, or a parent, may end as soon as it knows: whoever watches both learns of this end first.

@@ -22,8 +22,7 @@ gen::PoolChange Process::GivenChange() const {
 
 void Process::LogChange(std::string_view text) {
   if (rooms_.log.Level() == gen::LogLevel::kOff) return;
-  gen::LogSink& log = *this;
-  log.Write(gen::LogLevel::kInfo, text);
+  WriteLine(gen::LogLevel::kInfo, text);
 }
 
 bool Process::Begin(const core::Envelope& request) {

@@ -19,9 +19,9 @@
 namespace ergon::node {
 
 // What an idle process costs is this, its behaviour (48 bytes for an actor) and a place among the free
-// slots: not more than 440 bytes. What few processes need belongs into ProcessCold.
+// slots: not more than 376 bytes. What few processes need belongs into ProcessExtras, or into ProcessCold.
 #ifdef NDEBUG
-static_assert(sizeof(Process) <= 384);
+static_assert(sizeof(Process) <= 320);
 #endif
 static_assert(alignof(Process) == 64,
               "what senders write and what the process writes are lines apart");

@@ -62,7 +62,7 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   [[nodiscard]] gen::PID Parent() const override { return ProcessRunner::Parent(); }
   [[nodiscard]] gen::PID Leader() const override;
   [[nodiscard]] gen::Node& Node() const override { return rooms_.node; }
-  [[nodiscard]] gen::Log Log() override { return gen::Log(*this); }
+  [[nodiscard]] gen::Log Log() override { return Lines(); }
   gen::Result<gen::PID> Spawn(const gen::ProcessFactory& factory,
                               const gen::ProcessOptions& options, const gen::Args& args) override;
   gen::Result<gen::PID> SpawnRegister(gen::Atom name, const gen::ProcessFactory& factory,

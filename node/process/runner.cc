@@ -24,9 +24,9 @@ gen::Atom ProcessRunner::Name() const {
   return cold->name;
 }
 
-gen::LogLevel ProcessRunner::Level() const { return LogLevelOr(rooms_.log.Level()); }
+gen::LogLevel ProcessRunner::LineLevel() const { return LogLevelOr(rooms_.log.Level()); }
 
-void ProcessRunner::Write(gen::LogLevel level, std::string_view text) {
+void ProcessRunner::WriteLine(gen::LogLevel level, std::string_view text) const {
   LogRecord record{.level = level, .text = text, .node = {}, .pid = Self(), .name = Name()};
   record.behavior = behavior_ ? gen::BehaviorNameOf(*behavior_) : std::string("ended");
   // A burst hides no panic.

@@ -21,16 +21,16 @@
 #include <ergon/gen/notices.h>
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/process/current_process.h>
-#include <ergon/node/process/init_request.h>
 #include <ergon/node/process/outgoing_marks.h>
 #include <ergon/node/process/rooms.h>
+#include <ergon/node/process/transition.h>
 #include <ergon/node/process/turn_budget.h>
 #include <ergon/node/process_state/slot.h>
 #include <ergon/node/spawning/spawn_request.h>
 
 namespace ergon::node {
 
-class ProcessRunner : public ProcessSlot, protected gen::LogSink {
+class ProcessRunner : public ProcessSlot {
  public:
   // A core::OverflowReport that names the process whose turn runs on this thread.
   static void ReportOverflow(core::SignalText& text, std::size_t stack_bytes);
@@ -42,7 +42,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   [[nodiscard]] gen::Atom Name() const;
   // Returns the PID, the behaviour and the type of what the process handles. In its own turns.
   [[nodiscard]] std::string InHandler() const;
-  [[nodiscard]] gen::Log Lines() { return gen::Log(*this); }
+  [[nodiscard]] gen::Log Lines() const { return gen::Log(Extras().log); }
   [[nodiscard]] bool IsOf(const gen::Node& node) const noexcept { return &rooms_.node == &node; }
 
   // -- core::Schedulable --
@@ -51,7 +51,9 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   gen::Result<void> Open(const SpawnRequest& request,
                          std::unique_ptr<gen::ProcessBehavior> behavior) override;
   void Abandon() override;
-  void AnswerAfterInit(std::uint64_t id) override { GetInit().ref = id; }
+  void AnswerAfterInit(std::uint64_t id) override { GetTransition().ref = id; }
+  [[nodiscard]] gen::LogLevel LineLevel() const override;
+  void WriteLine(gen::LogLevel level, std::string_view text) const override;
   // -- waiting, also for AsyncOperation --
   // What ends a wait before its outcome, besides its time-out.
   enum class Interruption : std::uint8_t {
@@ -75,7 +77,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
 
  protected:
   ProcessRunner(const Rooms& rooms, std::uint32_t index) : ProcessSlot(index), rooms_(rooms) {}
-  ~ProcessRunner() override = default;
+  ~ProcessRunner() = default;
 
   virtual void UsePriority(gen::MessagePriority priority) noexcept = 0;
   virtual void UseTrace(bool has_trace) noexcept = 0;
@@ -114,14 +116,29 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   void ReportProgress();
   void HoldMainLane(bool hold) noexcept;  // while true, what waits there stays there
 
+  // Bytes are rare: these are the end of a word that the slot begins. Bits are what no plain message looks at.
+  bool answered_ = false;            // current_ is a request and has its answer
+  bool started_ = false;             // Init has succeeded
+  bool ending_ = false;              // its reason is in transition_
+  bool main_is_open_ = true;         // neither held nor suspended
+  bool has_queue_ : 1 = false;       // Main is kept in the queue lane
+  bool others_begin_ : 1 = false;    // with requests of the Main lane
+  bool current_failed_ : 1 = false;  // the handler of current_ threw
+  bool yielded_ : 1 = false;         // parked_ waits for its next turn, for nothing else
+  bool must_run_ : 1 = false;        // ProcessRun is to be called next
+  bool announce_ : 1 = false;        // the parent gets MessageStarted
+  bool unusual_ : 1 = true;          // in how it waits: see WaitUnusually
+  bool is_asked_ : 1 = false;        // an inspection has to be answered before it waits on
+  std::uint8_t due_ = 0;             // before the next handler: kTimeIsDue and so on
+  Interruption interruption_ = Interruption::kSignals;
   const Rooms& rooms_;
   std::uint32_t sends_ = 0;  // in this turn
   OutgoingMarks marks_;
+  TurnPace pace_;
+  bool yield_on_send_ : 1 = false;
+  bool hold_main_ : 1 = false;
   core::Envelope* current_ = nullptr;  // being handled; null when it was detached
   core::Fiber* parked_ = nullptr;      // of its suspended turn
-  bool answered_ = false;              // current_ is a request and has its answer
-  bool has_queue_ = false;             // Main is kept in the queue lane
-  bool others_begin_ = false;          // with requests of the Main lane
 
  private:
   friend class Measuring;
@@ -129,7 +146,7 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   // A turn ends after the handler with which it exceeds so many sends, because more would fill the caches.
   static constexpr std::uint32_t kMaxSendsPerTurn = 64;
   // -- beginning.cc --
-  [[nodiscard]] InitRequest& GetInit();
+  [[nodiscard]] Transition& GetTransition();
   // The steps of Open: removing what is left of the former process; inheriting from the parent; choosing the threads.
   void ForgetFormer() noexcept;
   void Inherit(const SpawnRequest& request);
@@ -223,27 +240,8 @@ class ProcessRunner : public ProcessSlot, protected gen::LogSink {
   // -- misuse.cc --
   [[noreturn, gnu::cold]] void EndForMisuse(const char* function) const;
   [[nodiscard, gnu::cold]] std::string HeldMutexText(const char* function) const;
-  // -- gen::LogSink: any thread --
-  [[nodiscard]] gen::LogLevel Level() const override;
-  void Write(gen::LogLevel level, std::string_view text) override;
 
-  bool started_ = false;         // Init has succeeded
-  bool must_run_ = false;        // ProcessRun is to be called next
-  bool ending_ = false;          // end_reason_ is set
-  bool current_failed_ = false;  // its handler threw
-  bool yield_on_send_ = false;
-  bool yielded_ = false;  // parked_ waits for its next turn, for nothing else
-  bool hold_main_ = false;
-  bool main_is_open_ = true;   // neither held nor suspended
-  bool announce_ : 1 = false;  // the parent gets MessageStarted; a bit: bytes are rare
-  bool unusual_ : 1 = true;    // in how it waits: see WaitUnusually
-  bool is_asked_ : 1 = false;  // an inspection has to be answered before it waits on
-  std::uint8_t due_ = 0;       // before the next handler: kTimeIsDue and so on
-  Interruption interruption_ = Interruption::kSignals;
-  TurnPace pace_;
-  std::unique_ptr<const gen::Reason> end_reason_;  // null: normal
-  std::unique_ptr<InitRequest> init_;              // until Init is done; null: nothing special
-  std::unique_ptr<core::WaitTimer> wait_timer_;    // the slot's; made when first needed
+  std::unique_ptr<Transition> transition_;  // null: nothing special
 };
 
 }  // namespace ergon::node

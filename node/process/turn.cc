@@ -29,7 +29,9 @@ core::TurnEnd ProcessRunner::RunTurn() {
 }
 
 core::TurnEnd ProcessRunner::ResumeParked() {
-  if (!std::exchange(yielded_, false)) {
+  const bool waits_for_turn = yielded_;
+  yielded_ = false;
+  if (!waits_for_turn) {
     do {
       if (is_asked_) AnswerInspections();
       if (!await_.HasOutcome() && !SettleParked()) {
@@ -139,7 +141,9 @@ core::TurnEnd ProcessRunner::RunMessages(std::int64_t now) {
   std::uint32_t generation = Generation();
   for (;;) {
     if (ending_ || end_requests_.IsKilled(generation)) {
-      Finish(IsKilled() ? gen::Reason::Kill() : end_reason_ ? *end_reason_ : gen::Reason());
+      Finish(IsKilled()    ? gen::Reason::Kill()
+             : transition_ ? transition_->end_reason
+                           : gen::Reason());
       SetCurrentProcess(nullptr);
       return core::TurnEnd::kCompleted;
     }
@@ -202,7 +206,7 @@ void ProcessRunner::NoteStatus(const gen::Status& status) {
   if (!status.stops() || ending_) return;
   ending_ = true;
   if (status.reason().kind() != gen::ReasonKind::kNormal) {
-    end_reason_ = std::make_unique<const gen::Reason>(status.reason());
+    GetTransition().end_reason = status.reason();
   }
 }
 

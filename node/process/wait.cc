@@ -114,11 +114,13 @@ void ProcessRunner::AnswerInspections() {
 }
 
 [[gnu::always_inline]] inline core::WaitTimer& ProcessRunner::GetWaitTimer() {
-  if (wait_timer_ == nullptr) [[unlikely]] {
-    wait_timer_ =
+  ProcessExtras* const made = ExtrasIfAny();
+  ProcessExtras& extras = made != nullptr ? *made : Extras();
+  if (extras.wait_timer == nullptr) [[unlikely]] {
+    extras.wait_timer =
         std::make_unique<core::WaitTimer>(rooms_.timers, rooms_.clock, await_, &ExpireWaitOf, this);
   }
-  return *wait_timer_;
+  return *extras.wait_timer;
 }
 
 gen::Result<core::AwaitOutcome> ProcessRunner::WaitUnusually(std::uint64_t id,
@@ -130,14 +132,13 @@ gen::Result<core::AwaitOutcome> ProcessRunner::WaitUnusually(std::uint64_t id,
   std::int64_t end = core::kNever;
   for (ProcessRunner* process = this; process != nullptr && !process->started_;) {
     const std::int64_t its_end =
-        core::DeadlineAfter(process->started_at_, InitTimeoutOf(process->init_.get()));
+        core::DeadlineAfter(process->started_at_, InitTimeoutOf(process->transition_.get()));
     if (its_end < end) {
       first = process;
       end = its_end;
     }
     auto* parent = static_cast<ProcessRunner*>(rooms_.addresses.Find(process->Parent()));
-    const bool is_inside =
-        parent != nullptr && parent->end_requests_.starting_child() == process->Id();
+    const bool is_inside = parent != nullptr && parent->starting_child() == process->Id();
     process = is_inside ? parent : nullptr;
   }
   if (first == nullptr) {
@@ -149,7 +150,7 @@ gen::Result<core::AwaitOutcome> ProcessRunner::WaitUnusually(std::uint64_t id,
   rooms_.timers.Arm(timer, end);
   auto outcome = WaitOnce(id, deadline, response);
   // It has fired: the kill is there, or on its way.
-  if (!rooms_.timers.Disarm(timer)) first->GetInit().late = true;
+  if (!rooms_.timers.Disarm(timer)) first->GetTransition().late = true;
   Measuring::NoteCall(*this, id);
   return outcome;
 }

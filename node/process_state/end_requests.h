@@ -43,22 +43,8 @@ class EndRequests {
     return heeds_exits_.load(std::memory_order_relaxed);
   }
   void SetHeedExits(bool heed) noexcept { heeds_exits_.store(heed, std::memory_order_relaxed); }
-  // Returns the id of the child whose Init runs inside this process's turn, or 0. A signal that ends this process ends
-  // that child, too, so that an Init that waits does not delay the end. Sequentially consistent, as is the look at the
-  // signals; partner: ExitSignals::Interrupt.
-  [[nodiscard]] std::uint64_t starting_child() const noexcept {
-    return starting_child_.load(std::memory_order_seq_cst);
-  }
-  void SetStartingChild(std::uint64_t id) noexcept {
-    starting_child_.store(id, std::memory_order_seq_cst);
-  }
-  // Notes that the child's Init is over.
-  void ClearStartingChild() noexcept { starting_child_.store(0, std::memory_order_relaxed); }
 
  private:
-  friend class DebuggerLayout;
-
-  std::atomic<std::uint64_t> starting_child_{0};
   std::atomic<std::uint32_t> killed_{0};
   std::atomic<std::uint32_t> stopping_{0};
   std::atomic<bool> trap_exit_{false};

@@ -1,5 +1,7 @@
 #include <ergon/node/process_state/slot.h>
 
+#include <algorithm>
+
 #include <ergon/node/process_state/unique_id.h>
 
 namespace ergon::node {
@@ -7,7 +9,7 @@ namespace ergon::node {
 ProcessSlot::~ProcessSlot() {
   delete cold_.load(std::memory_order_relaxed);
   delete pool_.load(std::memory_order_relaxed);
-  delete call_edge_.load(std::memory_order_relaxed);
+  delete extras_.load(std::memory_order_relaxed);
 }
 
 // Sequentially consistent, as is making the cold part; partner: ProcessRunner::Finish, then Population::Leave, which
@@ -43,9 +45,24 @@ std::uint64_t ProcessSlot::MainMessagesApprox() const noexcept {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(mailbox_.MainDepthApprox() - own, 0));
 }
 
+std::uint64_t ProcessSlot::ExpressQueuedApprox() const noexcept {
+  return static_cast<std::uint64_t>(
+      std::max(express_queued_.load(std::memory_order_relaxed), std::int32_t{0}));
+}
+
 std::uint64_t ProcessSlot::AsideApprox() const noexcept {
   return static_cast<std::uint64_t>(
       std::max<std::int64_t>(Rare().held.load(std::memory_order_relaxed), 0));
+}
+
+std::uint64_t ProcessSlot::ParentIdOf(gen::PID pid) const noexcept {
+  const std::uint64_t parent = parent_id_.load(std::memory_order_acquire);
+  return generation_.load(std::memory_order_relaxed) == GenerationOf(pid) ? parent : 0;
+}
+
+std::uint64_t ProcessSlot::starting_child() const noexcept {
+  const ProcessExtras* extras = extras_.load(std::memory_order_seq_cst);
+  return extras == nullptr ? 0 : extras->starting_child.load(std::memory_order_seq_cst);
 }
 
 bool ProcessSlot::NoteBegun(std::uint64_t id) {
@@ -75,13 +92,15 @@ ProcessCold& ProcessSlot::Cold() const {
   return *cold;
 }
 
-CallEdge& ProcessSlot::GetCallEdge() {
-  CallEdge* edge = call_edge_.load(std::memory_order_relaxed);
-  if (edge == nullptr) {
-    edge = new CallEdge;
-    call_edge_.store(edge, std::memory_order_seq_cst);  // partner: Waited
+ProcessExtras& ProcessSlot::Extras() const {
+  ProcessExtras* extras = extras_.load(std::memory_order_acquire);
+  if (extras != nullptr) return *extras;
+  auto fresh = std::make_unique<ProcessExtras>(*this);
+  // Sequentially consistent; partners: Waited, starting_child.
+  if (extras_.compare_exchange_strong(extras, fresh.get(), std::memory_order_seq_cst)) {
+    return *fresh.release();
   }
-  return *edge;
+  return *extras;
 }
 
 PoolSlot& ProcessSlot::GetPoolSlot() {
@@ -97,5 +116,9 @@ gen::LogLevel ProcessSlot::LogLevelOr(gen::LogLevel of_node) const noexcept {
   const std::uint8_t level = log_level_.load(std::memory_order_relaxed);
   return level == kNodeLogLevel ? of_node : static_cast<gen::LogLevel>(level);
 }
+
+gen::LogLevel SlotLog::Level() const { return slot_.LineLevel(); }
+
+void SlotLog::Write(gen::LogLevel level, std::string_view text) { slot_.WriteLine(level, text); }
 
 }  // namespace ergon::node

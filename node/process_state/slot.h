@@ -8,10 +8,10 @@
 // parked (core/messages/await_state.h).
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include <ergon/core/dispatcher.h>
 #include <ergon/core/messages/await_state.h>
@@ -26,6 +26,7 @@
 #include <ergon/node/process_state/cold.h>
 #include <ergon/node/process_state/end_requests.h>
 #include <ergon/node/process_state/environments.h>
+#include <ergon/node/process_state/extras.h>
 #include <ergon/node/process_state/message_counts.h>
 #include <ergon/node/process_state/pool_slot.h>
 #include <ergon/node/process_state/queue_lane.h>
@@ -76,10 +77,7 @@ class alignas(64) ProcessSlot : public core::Schedulable {
     return leader_id_.load(std::memory_order_relaxed);
   }
   // Returns the id of the parent of the process with this PID; 0 if that process has ended.
-  [[nodiscard]] std::uint64_t ParentIdOf(gen::PID pid) const noexcept {
-    const std::uint64_t parent = parent_id_.load(std::memory_order_acquire);
-    return generation_.load(std::memory_order_relaxed) == GenerationOf(pid) ? parent : 0;
-  }
+  [[nodiscard]] std::uint64_t ParentIdOf(gen::PID pid) const noexcept;
   [[nodiscard]] std::uint64_t sequence() const noexcept {  // the order of spawning
     return sequence_.load(std::memory_order_relaxed);
   }
@@ -92,16 +90,15 @@ class alignas(64) ProcessSlot : public core::Schedulable {
   [[nodiscard]] bool is_worker() const noexcept { return heir_; }  // of a pool, its parent
   [[nodiscard]] std::int64_t started_at() const noexcept { return started_at_; }  // Clock ns
   [[nodiscard]] SharedEnvironment environment() const {  // in its own turns without the lock
-    return environment_ == nullptr ? nullptr : *environment_;
-  }
-  // Swaps the environment. In the process's own turns, under that lock.
-  void SwapEnvironment(std::unique_ptr<SharedEnvironment>& values) noexcept {
-    environment_.swap(values);
+    const ProcessExtras* extras = ExtrasIfAny();
+    return extras == nullptr ? nullptr : extras->environment;
   }
   static constexpr std::uint8_t kNodeLogLevel = 0xff;  // the process has no level of its own
   // The process's own level. Written under the lock of Cold(), while IsStill, or by the process itself.
   [[nodiscard]] std::atomic<std::uint8_t>& own_log_level() noexcept { return log_level_; }
   [[nodiscard]] gen::LogLevel LogLevelOr(gen::LogLevel of_node) const noexcept;
+  [[nodiscard]] virtual gen::LogLevel LineLevel() const = 0;
+  virtual void WriteLine(gen::LogLevel level, std::string_view text) const = 0;
 
   // -- its parts --
 
@@ -120,6 +117,11 @@ class alignas(64) ProcessSlot : public core::Schedulable {
   ProcessCold& Cold() const;  // makes it
   [[nodiscard]] ProcessCold* ColdIfAny() const noexcept {
     return cold_.load(std::memory_order_acquire);  // partner: Cold
+  }
+  // The part that only some processes need.
+  ProcessExtras& Extras() const;  // makes it
+  [[nodiscard]] ProcessExtras* ExtrasIfAny() const noexcept {
+    return extras_.load(std::memory_order_acquire);  // partner: Extras
   }
   // Returns the rare counts, for reading.
   [[nodiscard]] const RareCounts& Rare() const noexcept;
@@ -150,10 +152,7 @@ class alignas(64) ProcessSlot : public core::Schedulable {
   void NoteExpressSent() noexcept { express_queued_.fetch_add(1, std::memory_order_relaxed); }
   // Notes that such a message could not be pushed, or has left the mailbox.
   void NoteExpressGone() noexcept { express_queued_.fetch_sub(1, std::memory_order_relaxed); }
-  [[nodiscard]] std::uint64_t ExpressQueuedApprox() const noexcept {
-    return static_cast<std::uint64_t>(
-        std::max(express_queued_.load(std::memory_order_relaxed), std::int32_t{0}));
-  }
+  [[nodiscard]] std::uint64_t ExpressQueuedApprox() const noexcept;
   // Returns how many messages wait in the Main lane, without what the behaviour has put there itself.
   [[nodiscard]] std::uint64_t MainMessagesApprox() const noexcept;
   // Returns how many messages the behaviour has stashed, or holds otherwise.
@@ -165,20 +164,22 @@ class alignas(64) ProcessSlot : public core::Schedulable {
 
   // -- what it waits for --
 
-  // Returns the slot's edge, which the first Call makes; null before that.
+  // Returns the slot's edge; null: no process in it has made a Call yet.
   [[nodiscard]] CallEdge* call_edge() const noexcept {
-    return call_edge_.load(std::memory_order_acquire);
+    ProcessExtras* extras = ExtrasIfAny();
+    return extras == nullptr ? nullptr : &extras->edge;
   }
-  // Returns what the process waits for in a Call. Sequentially consistent, as is the edge itself; partner: GetCallEdge.
+  // Returns what the process waits for in a Call. Sequentially consistent, as is the edge itself; partner: Extras.
   [[nodiscard]] CallEdge::View Waited() const noexcept {
-    const CallEdge* edge = call_edge_.load(std::memory_order_seq_cst);
-    return edge == nullptr ? CallEdge::View() : edge->Read();
+    const ProcessExtras* extras = extras_.load(std::memory_order_seq_cst);
+    return extras == nullptr ? CallEdge::View() : extras->edge.Read();
   }
   // Returns the id of that wait if it is certain, else 0.
   [[nodiscard]] std::uint64_t WaitedForCertain() const noexcept {
-    const CallEdge* edge = call_edge_.load(std::memory_order_seq_cst);
-    return edge == nullptr ? 0 : edge->CertainId();
+    const ProcessExtras* extras = extras_.load(std::memory_order_seq_cst);
+    return extras == nullptr ? 0 : extras->edge.CertainId();
   }
+  [[nodiscard]] std::uint64_t starting_child() const noexcept;  // see ProcessExtras
   // Notes the beginning of any request that a process in this slot waits for; see core::AwaitState::NoteBegun.
   [[nodiscard]] bool NoteBegun(std::uint64_t id);
   [[nodiscard]] bool Awaits(std::uint64_t id) const;
@@ -212,7 +213,6 @@ class alignas(64) ProcessSlot : public core::Schedulable {
   explicit ProcessSlot(std::uint32_t index) : index_(index) {}
   ~ProcessSlot();
 
-  CallEdge& GetCallEdge();  // makes it
   [[nodiscard]] std::uint32_t Generation() const noexcept {
     return generation_.load(std::memory_order_relaxed);
   }
@@ -223,28 +223,27 @@ class alignas(64) ProcessSlot : public core::Schedulable {
   core::Dispatcher* dispatcher_ = nullptr;
   std::atomic<PoolSlot*> pool_{nullptr};
   mutable std::atomic<ProcessCold*> cold_{nullptr};
+  mutable std::atomic<ProcessExtras*> extras_{nullptr};
   std::unique_ptr<gen::ProcessBehavior> behavior_;
-  // Belongs to the slot: what arrives late counts, too.
-  std::atomic<std::int32_t> express_queued_{0};
-  std::atomic<std::uint8_t> log_level_{0};
-  std::atomic<bool> suspended_{false};
-  bool detached_ : 1 = false;
-  bool heir_ : 1 = false;  // the parent, a pool, inherits what is not handled
-  std::atomic<bool> relations_closed_{true};
-  // A line that the process writes, then one that others write.
+  // A line that the process writes, then one that others write. Small members fill the ends of the parts before them.
   core::Mailbox mailbox_;
   core::AwaitState await_;
-  EndRequests end_requests_;
-  std::atomic<CallEdge*> call_edge_{nullptr};
-  // The process's own.
-  Activity activity_;
-  MessageCounts counts_;
-  RoutedWork routed_work_;
+  [[no_unique_address]] EndRequests end_requests_;
+  std::atomic<bool> relations_closed_{true};
+  std::atomic<bool> suspended_{false};
+  // Belongs to the slot: what arrives late counts, too.
+  std::atomic<std::int32_t> express_queued_{0};
   std::atomic<std::uint64_t> parent_id_{0};
   std::atomic<std::uint64_t> leader_id_{0};
-  std::unique_ptr<SharedEnvironment> environment_;  // null: nothing; a word, for all have one
+  // The process's own.
+  MessageCounts counts_;
+  [[no_unique_address]] RoutedWork routed_work_;
+  std::atomic<std::uint8_t> log_level_{0};
+  bool detached_ : 1 = false;
+  bool heir_ : 1 = false;  // the parent, a pool, inherits what is not handled
   std::int64_t started_at_ = 0;
   std::atomic<std::uint64_t> sequence_{0};
+  [[no_unique_address]] Activity activity_;  // the last one: its end is the runner's
 };
 
 }  // namespace ergon::node

@@ -38,11 +38,11 @@ SharedEnvironment Lineage::EnvironmentOf(gen::PID pid) const {
 
 void Lineage::SetEnv(ProcessSlot& slot, std::string_view name, gen::AnyValue value) {
   environment_.NoteUse();
-  auto changed =
-      std::make_unique<SharedEnvironment>(WithValue(slot.environment(), name, std::move(value)));
+  ProcessExtras& extras = slot.Extras();
+  SharedEnvironment changed = WithValue(extras.environment, name, std::move(value));
   // Others may look at it, under this lock: those that it leads, and inspection.
   std::lock_guard lock(slot.Cold().lock);
-  slot.SwapEnvironment(changed);
+  extras.environment.swap(changed);
 }
 
 }  // namespace ergon::node

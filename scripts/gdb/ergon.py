@@ -321,7 +321,8 @@ class Process:
         return self._get("Q", "slot.parked")
 
     def starting_child(self):
-        return self._get("Q", "slot.starting_child")
+        extras = self._get("Q", "slot.extras")
+        return pointer(extras + self.program.layout["extras.starting_child"]) if extras != 0 else 0
 
     def _messages(self):
         bits = self.program.layout["main.top_bits"]
@@ -374,12 +375,12 @@ class Process:
         if self.state() != "waiting":
             return ""
         layout = self.program.layout
-        edge = self._get("Q", "slot.call")
-        word = pointer(edge + layout["call.word"]) if edge != 0 else 0
+        extras = self._get("Q", "slot.extras")
+        word = pointer(extras + layout["call.word"]) if extras != 0 else 0
         if word == 0:
             return "sleeps, or waits for no process"
-        descriptor = pointer(edge + layout["call.type"])
-        return "%s: %s%s" % (self._describe(pointer(edge + layout["call.to"])),
+        descriptor = pointer(extras + layout["call.type"])
+        return "%s: %s%s" % (self._describe(pointer(extras + layout["call.to"])),
                              self.program.message_type(descriptor) if descriptor != 0 else "a signal",
                              STAGES[word >> layout["call.stage_shift"]])
 

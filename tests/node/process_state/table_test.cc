@@ -24,6 +24,8 @@ class Slot final : public ProcessSlot {
   }
   void Abandon() override {}
   void AnswerAfterInit(std::uint64_t) override {}
+  gen::LogLevel LineLevel() const override { return gen::LogLevel::kOff; }
+  void WriteLine(gen::LogLevel, std::string_view) const override {}
 
   // Who has taken the slot writes it: the thread sanitizer says so if that is not ordered.
   int uses = 0;

@@ -1,4 +1,4 @@
-// What a process has to know until its Init is done.
+// What a process has to know until its Init is done, and when it ends.
 #pragma once
 
 #include <chrono>
@@ -11,22 +11,23 @@
 
 namespace ergon::node {
 
-struct InitRequest {
+struct Transition {
   gen::Args args;
   std::uint64_t ref = 0;  // by which the parent waits for the outcome; 0: it does not
   std::chrono::nanoseconds timeout = gen::kDefaultInitTimeout;
   bool late = false;  // its time was up: it is killed
+  gen::Reason end_reason;
 };
 
 // Returns the time-out of a process with this request; null: the default.
-[[nodiscard]] inline std::chrono::nanoseconds InitTimeoutOf(const InitRequest* init) noexcept {
+[[nodiscard]] inline std::chrono::nanoseconds InitTimeoutOf(const Transition* init) noexcept {
   return init == nullptr ? gen::kDefaultInitTimeout : init->timeout;
 }
-[[nodiscard]] inline bool IsInitLate(const InitRequest* init) noexcept {
+[[nodiscard]] inline bool IsInitLate(const Transition* init) noexcept {
   return init != nullptr && init->late;
 }
 // Returns the error that the parent gets when Init has failed.
-[[nodiscard]] inline gen::Error InitErrorOf(const InitRequest* init, const gen::Reason& reason) {
+[[nodiscard]] inline gen::Error InitErrorOf(const Transition* init, const gen::Reason& reason) {
   return gen::Error(
       IsInitLate(init) ? gen::ErrorCode::kTimeout : gen::ErrorCode::kProcessTerminated,
       reason.ToString());
