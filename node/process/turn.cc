@@ -29,9 +29,7 @@ core::TurnEnd ProcessRunner::RunTurn() {
 }
 
 core::TurnEnd ProcessRunner::ResumeParked() {
-  const bool waits_for_turn = yielded_;
-  yielded_ = false;
-  if (!waits_for_turn) {
+  if (!yielded_) {
     do {
       if (is_asked_) AnswerInspections();
       if (!await_.HasOutcome() && !SettleParked()) {
@@ -40,6 +38,7 @@ core::TurnEnd ProcessRunner::ResumeParked() {
       }
     } while (is_asked_);
   }
+  yielded_ = false;
   core::Fiber& fiber = *parked_;
   parked_ = nullptr;
   return core::Worker::Resume(fiber);
