@@ -171,6 +171,9 @@ class Awaiting {
       AsyncOperation::LogNegative(token.timeout);
       return tl::make_unexpected(ErrorCode(Errors::invalid_argument));
     }
+    if (AsyncOperation::MustEnd(token.until_stop)) {
+      return tl::make_unexpected(ErrorCode(Errors::operation_aborted));
+    }
     const auto operation = std::make_shared<Operation>(token);
     try {
       std::forward<Initiation>(initiation)(typename Operation::Handler(operation),

@@ -31,6 +31,8 @@ AsyncOperation::AsyncOperation() : process_(Current()), pid_(process_.Self()), i
   process_.BeginWait(id_);
 }
 
+bool AsyncOperation::MustEnd(bool until_stop) { return Current().MustEndWait(until_stop); }
+
 void AsyncOperation::LogNegative(std::chrono::nanoseconds timeout) {
   Current().Lines().Error("Await: timeout: {} ns, must not be negative", timeout.count());
 }

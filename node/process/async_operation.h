@@ -28,6 +28,9 @@ class AsyncOperation {
   AsyncOperation& operator=(const AsyncOperation&) = delete;
   virtual ~AsyncOperation() = default;
 
+  // Returns whether no operation may begin any more, because the process is being ended, or, `until_stop`, was asked to
+  // stop. Who waits for operations that complete at once learns of that only here. Inside a handler.
+  [[nodiscard]] static bool MustEnd(bool until_stop);
   // Logs that a time-out is negative. Inside a handler.
   static void LogNegative(std::chrono::nanoseconds timeout);
 

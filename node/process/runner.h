@@ -55,6 +55,8 @@ class ProcessRunner : public ProcessSlot {
   [[nodiscard]] gen::LogLevel LineLevel() const override;
   void WriteLine(gen::LogLevel level, std::string_view text) const override;
   // -- waiting, also for AsyncOperation --
+  // Returns whether a signal that ends the process is there, or, `heeds_stops`, a stop: it would end a wait.
+  [[nodiscard]] bool MustEndWait(bool heeds_stops);
   // What ends a wait before its outcome, besides its time-out.
   enum class Interruption : std::uint8_t {
     kSignals,       // those that end the process

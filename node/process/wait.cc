@@ -62,6 +62,10 @@ bool ProcessRunner::HasInterruption() {
   return interrupted;
 }
 
+bool ProcessRunner::MustEndWait(bool heeds_stops) {
+  return IsInterrupted() || (heeds_stops && IsAskedToStop());
+}
+
 bool ProcessRunner::SettleParked() {
   for (;;) {
     if (await_.HasOutcome()) return true;
@@ -70,7 +74,7 @@ bool ProcessRunner::SettleParked() {
       continue;
     }
     const bool heeds_stops = interruption_ == Interruption::kSignalsStops;
-    if (IsInterrupted() || (heeds_stops && IsAskedToStop())) {
+    if (MustEndWait(heeds_stops)) {
       (void)await_.Interrupt();  // or an outcome has come meanwhile; either ends the wait
       return true;
     }

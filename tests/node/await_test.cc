@@ -230,6 +230,36 @@ TEST_CASE("AwaitOrStop ends when the process is asked to stop, Await does not") 
   CHECK(t.node.StopProcess(waiter, kit::kDeadline));
 }
 
+// Has completed before the process can wait for it.
+struct AtOnce {
+  template <class Handler>
+  void operator()(Handler handler) {
+    const auto executor = handler.get_executor();
+    std::promise<void> done;
+    asio::post(executor, [&] {
+      std::move(handler)(std::error_code());
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
+};
+
+TEST_CASE("who waits for operations that complete at once is ended and stopped all the same") {
+  TestNode t;
+  for (const bool is_killed : {true, false}) {
+    std::atomic<int> completed{0};
+    const gen::PID pid = t.Spawn();
+    t.Begin(pid, [&](Subject&) {
+      while (Perform<void(std::error_code)>(AtOnce(), is_killed ? Await() : AwaitOrStop())) {
+        ++completed;
+      }
+    });
+    REQUIRE(kit::Eventually([&] { return completed > 10; }));
+    CHECK((is_killed ? t.node.Kill(pid) : t.node.StopProcess(pid, kit::kDeadline)));
+    CHECK(t.Ended(pid));
+  }
+}
+
 // Cannot be cancelled: it ends when the test says so.
 struct Stubborn {
   template <class Handler>

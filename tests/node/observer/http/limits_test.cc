@@ -227,6 +227,7 @@ TEST_CASE("a client that sends on and on does not keep an observer from its end"
   });
   REQUIRE(kit::Eventually([&] { return answered > 1'000; }));
   CHECK(t.node.StopProcess(t.observer, kit::kDeadline));
+  CHECK(kit::Eventually([&] { return t.node.Info().processes == 0; }));
 }
 
 TEST_CASE("an observer whose helper has ended ends, too, and frees its port") {
