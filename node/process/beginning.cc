@@ -47,6 +47,24 @@ gen::Result<std::unique_ptr<gen::MailboxQueue>> MakeQueue(const gen::Mailbox& ma
   return queue;
 }
 
+// A child that has been begun elsewhere. Unless its Init is known to have ended, nobody may ever know of it: then it is
+// killed, which is heeded when a handler that blocks its thread is over.
+class UnknownChild {
+ public:
+  UnknownChild(ExitSignals& exit_signals, gen::PID pid) : exit_signals_(exit_signals), pid_(pid) {}
+  UnknownChild(const UnknownChild&) = delete;
+  UnknownChild& operator=(const UnknownChild&) = delete;
+  ~UnknownChild() {
+    if (is_unknown_) (void)exit_signals_.Kill(pid_);
+  }
+  void Answered() { is_unknown_ = false; }
+
+ private:
+  ExitSignals& exit_signals_;
+  const gen::PID pid_;
+  bool is_unknown_ = true;
+};
+
 }  // namespace
 
 gen::Result<void> ProcessRunner::Open(const SpawnRequest& request,
@@ -280,20 +298,16 @@ gen::Result<gen::PID> ProcessRunner::MakeChild(const SpawnRequest& request) {
   PendingWait wait(*this);
   child.GetTransition().ref = wait.id();
   unbegun.LetGo();
+  UnknownChild unknown(rooms_.exit_signals, pid);
   child.Schedule();
   const auto timeout = request.options.init_timeout;
   auto outcome =
       wait.Wait(timeout == gen::kInfinite ? 0 : core::DeadlineAfter(rooms_.clock.Now(), timeout));
-  if (!outcome) {
-    (void)rooms_.exit_signals.Kill(pid);  // nobody will know of it
-    return std::move(outcome.error());
-  }
+  if (!outcome) return std::move(outcome.error());
   if (*outcome == core::AwaitOutcome::kExpired) {
-    // Its Init blocks its thread: it is ended when that is over.
-    gen::Error error = Descriptions::InitTimeoutError(pid, behavior_type, timeout);
-    (void)rooms_.exit_signals.Kill(pid);
-    return error;
+    return Descriptions::InitTimeoutError(pid, behavior_type, timeout);
   }
+  unknown.Answered();
   if (auto* error = wait.answer->ValueAs<gen::Error>()) return std::move(*error);
   return pid;
 }

@@ -49,6 +49,18 @@ class SuspendedSender final : public WaitingSender {
   const std::uint64_t id_;
 };
 
+// Ends an edge that has begun, whatever comes out of the call.
+class OpenEdge {
+ public:
+  explicit OpenEdge(CallEdge& edge) : edge_(edge) {}
+  OpenEdge(const OpenEdge&) = delete;
+  OpenEdge& operator=(const OpenEdge&) = delete;
+  ~OpenEdge() { edge_.End(); }
+
+ private:
+  CallEdge& edge_;
+};
+
 }  // namespace
 
 gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::EnvelopePtr request,
@@ -68,8 +80,8 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
   request->from = self.ToAddress();
   request->ref = wait.id();
   request->deadline = deadline;
-  ProcessExtras* const made = ExtrasIfAny();
-  CallEdge& edge = made != nullptr ? made->edge : Extras().edge;
+  CallEdge& edge = ExtrasIfAny()->edge;  // made by BeginWait, as all that a wait needs
+  const OpenEdge open(edge);
   ProcessSlot* const callee = rooms_.addresses.Find(to);
   // On another node: nobody whom the graph of waits knows.
   const bool is_here = callee != nullptr || to.node == self.node;
@@ -88,7 +100,6 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
     auto sent = rooms_.delivery.Complete({callee, attempt.outcome}, to, request);
     if (!sent) {
       wait.Withdraw();
-      edge.End();
       return sent.error() == gen::ErrBusy ? CallWhenThereIsRoom(to, std::move(request), deadline)
                                           : std::move(sent.error());
     }
@@ -102,7 +113,6 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
   auto outcome = wait.Wait(deadline);
   if (wait.answer == nullptr) [[unlikely]]
     return CallUnanswered(outcome, edge);
-  edge.End();
   return std::move(wait.answer);
 }
 
@@ -111,7 +121,7 @@ gen::Error Process::CallUnanswered(const gen::Result<core::AwaitOutcome>& outcom
   const bool expired = begun || (outcome && *outcome == core::AwaitOutcome::kExpired);
   CallEdge::View call = expired ? edge.Read() : CallEdge::View();
   call.begun = begun;
-  edge.End();
+  edge.End();  // the description is of those that still wait
   if (expired) return rooms_.descriptions.TimeoutError(call);
   if (!outcome) return outcome.error();
   return gen::Error(gen::ErrorCode::kInternal, "the wait ended without an answer");

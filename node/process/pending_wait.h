@@ -28,9 +28,9 @@ class PendingWait {
   // Suspends the process until there is an outcome. `deadline` in Clock ns; 0: none. Then `answer` has the answer, if
   // that is the outcome. At most once.
   gen::Result<core::AwaitOutcome> Wait(std::int64_t deadline) {
-    is_open_ = false;
     core::Envelope* response = nullptr;
     auto outcome = process_.Wait(id_, deadline, response);
+    is_open_ = false;  // not before: after an exception the wait has still to be withdrawn
     answer = core::EnvelopePtr(response);
     return outcome;
   }

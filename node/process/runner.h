@@ -63,7 +63,10 @@ class ProcessRunner : public ProcessSlot {
     kSignalsStops,  // being asked to stop, too
     kNothing,
   };
-  void BeginWait(std::uint64_t id) noexcept { await_.Begin(id); }
+  void BeginWait(std::uint64_t id) {  // first allocates what a wait needs, or throws
+    if (!CanWait(ExtrasIfAny())) MakeWaitTimer();
+    await_.Begin(id);
+  }
   // Waits for the outcome of a wait that has begun. `deadline` in Clock ns; 0: none.
   gen::Result<core::AwaitOutcome> Wait(std::uint64_t id, std::int64_t deadline,
                                        core::Envelope*& response,
@@ -156,10 +159,8 @@ class ProcessRunner : public ProcessSlot {
   void OpenMailbox(const gen::ProcessOptions& options, std::unique_ptr<gen::MailboxQueue> queue);
   // Runs Init, on any stack. Returns false if the process has ended; `failure` is the error for its parent.
   bool RunInit(gen::Error& failure);
-  // Runs Init inside the parent's turn, and leaves the process scheduled or idle.
-  bool RunInitInline(gen::Error& failure);
-  // Returns false if the parent has not waited so long.
-  [[nodiscard]] bool ReportStarted();
+  bool RunInitInline(gen::Error& failure);  // in the parent's turn; then it is scheduled or idle
+  [[nodiscard]] bool ReportStarted();       // false: the parent has not waited so long
   void ReportFailedInit(const gen::Reason& reason);
   // -- turn.cc --
   core::TurnEnd RunMessages(std::int64_t now);
@@ -222,7 +223,7 @@ class ProcessRunner : public ProcessSlot {
   static void ParkHook(void* context, core::Fiber& fiber);
   static void YieldHook(void* context, core::Fiber& fiber);
   bool ParkReady(void (*hook)(void* context, core::Fiber& fiber));  // it waits for a thread alone
-  core::WaitTimer& GetWaitTimer();                                  // makes it
+  [[gnu::cold]] void MakeWaitTimer();
   // -- blocking.cc --
   bool BeginBlocking() noexcept;
   void EndBlocking() noexcept;

@@ -117,14 +117,9 @@ void ProcessRunner::AnswerInspections() {
   }
 }
 
-[[gnu::always_inline]] inline core::WaitTimer& ProcessRunner::GetWaitTimer() {
-  ProcessExtras* const made = ExtrasIfAny();
-  ProcessExtras& extras = made != nullptr ? *made : Extras();
-  if (extras.wait_timer == nullptr) [[unlikely]] {
-    extras.wait_timer =
-        std::make_unique<core::WaitTimer>(rooms_.timers, rooms_.clock, await_, &ExpireWaitOf, this);
-  }
-  return *extras.wait_timer;
+void ProcessRunner::MakeWaitTimer() {
+  Extras().wait_timer =
+      std::make_unique<core::WaitTimer>(rooms_.timers, rooms_.clock, await_, &ExpireWaitOf, this);
 }
 
 gen::Result<core::AwaitOutcome> ProcessRunner::WaitUnusually(std::uint64_t id,
@@ -169,7 +164,7 @@ gen::Result<core::AwaitOutcome> ProcessRunner::WaitOnce(std::uint64_t id, std::i
   if (!await_.HasOutcome()) {
     ParkedWait wait{this, nullptr, deadline};
     if (deadline != 0) {
-      wait.timer = &GetWaitTimer();
+      wait.timer = ExtrasIfAny()->wait_timer.get();  // made by BeginWait
       wait.timer->Note(id, deadline);
     }
     // A clock of the node's own may be one that is moved to the next deadline: none may be there that nobody waits for.

@@ -42,4 +42,9 @@ struct ProcessExtras {
   SlotLog log;
 };
 
+// Returns whether a process with these extras, null for none, has all that it needs to wait.
+[[nodiscard]] inline bool CanWait(const ProcessExtras* extras) noexcept {
+  return extras != nullptr && extras->wait_timer != nullptr;
+}
+
 }  // namespace ergon::node

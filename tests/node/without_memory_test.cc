@@ -1,7 +1,11 @@
-// What is left of a process for which something could not be allocated.
+// What is left when something could not be allocated.
+#include <atomic>
 #include <cstdlib>
+#include <functional>
 #include <new>
+#include <vector>
 
+#include <kit/gate.h>
 #include <node/subject.h>
 
 // The sanitizers have operators of their own, and must keep them.
@@ -45,7 +49,9 @@ int SpawnWithoutMemory(const std::function<void()>& spawn) {
   return thrown;
 }
 
-TEST_CASE("unbegun process: it ends, whatever could not be allocated, and its name is free") {
+TEST_CASE(
+    "without memory: a process that was spawned ends, whatever could not be allocated, and its "
+    "name is free") {
   TestNode t;
   const auto factory = Make({});
   const auto name = gen::Atom("ends");
@@ -62,7 +68,7 @@ TEST_CASE("unbegun process: it ends, whatever could not be allocated, and its na
   CHECK(t.node.SpawnRegister(name, factory));
 }
 
-TEST_CASE("unbegun process: so does a child, and its parent lives on") {
+TEST_CASE("without memory: so does a child, and its parent lives on") {
   TestNode t;
   const auto factory = Make({});
   const auto name = gen::Atom("child");
@@ -81,6 +87,58 @@ TEST_CASE("unbegun process: so does a child, and its parent lives on") {
     CHECK(thrown < kMoreThanASpawnAllocates);
     CHECK(self.SpawnRegister(name, factory));
   }));
+}
+
+// What a process allocates for its first wait: what it has for waits, and the timer.
+constexpr int kAllocationsOfAWait = 2;
+
+TEST_CASE("without memory: who cannot wait has sent nothing, and is in no circle of calls") {
+  std::atomic<int> requests = 0;
+  TestNode t;
+  const gen::PID server =
+      t.Spawn({.call = [&](Subject&, gen::PID, gen::Ref, gen::Message& request) {
+        ++requests;
+        return gen::Reply(request.Take<Ask>().value);
+      }});
+  for (int n = 1; n <= kAllocationsOfAWait; ++n) {
+    CAPTURE(n);
+    const gen::PID caller = t.Spawn();
+    CHECK(t.Run(caller, [&](Subject& self) {
+      failing_allocation = n;
+      CHECK_THROWS_AS((void)self.Call<int>(server, Ask{n}), std::bad_alloc);
+      failing_allocation = 0;
+      CHECK(requests == n - 1);
+      CHECK(self.Sleep(1us));
+    }));
+    CHECK(t.Run(server, [&](Subject& self) {
+      CHECK(self.Call<bool>(caller, Do{[](Subject&) {}}, kPatient));
+    }));
+    CHECK(t.Run(caller,
+                [&](Subject& self) { CHECK(self.Call<int>(server, Ask{n}, kPatient) == n); }));
+    CHECK(requests == n);
+  }
+}
+
+TEST_CASE("without memory: who cannot wait for room in a mailbox does not stand in line for it") {
+  for (int n = 1; n <= kAllocationsOfAWait; ++n) {
+    CAPTURE(n);
+    Notes<int> notes;
+    kit::ThreadGate gate;
+    TestNode t({.workers = 2});
+    const gen::PID full = t.Spawn(Collect(notes), {.mailbox_size = 1});
+    t.Begin(full, [enter = gate.Holder()](Subject&) { enter(); });
+    CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
+    CHECK(t.node.Send(full, 1));
+    CHECK(t.Run(t.Spawn(), [&](Subject& self) {
+      failing_allocation = n;
+      CHECK_THROWS_AS((void)self.SendOrWait(full, 2, kit::kDeadline), std::bad_alloc);
+      failing_allocation = 0;
+      gate.Open();
+      CHECK(self.SendOrWait(full, 3, kit::kDeadline));
+    }));
+    CHECK(kit::Eventually([&] { return notes.size() == 2; }));
+    CHECK(notes.All() == std::vector<int>{1, 3});
+  }
 }
 
 }  // namespace
