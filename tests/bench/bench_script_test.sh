@@ -162,4 +162,17 @@ expect 'scale and peers' 1 'scale is a comparison of its own' --scale --peers
 expect 'scale and network' 1 'is a comparison of its own' --network --scale
 expect 'scale and a row' 1 "the work of 'ring_1' cannot be spread; there are ping_pong_100, stream_1000," --scale ring_1
 expect 'scale, no number' 1 "'x' is no number" --scale --rounds x
+# Words of a row that only Ergon understands are for nobody else.
+says "$built/ergon-bench" 40 40
+mkdir -p "$built/peers/caf"
+says "$built/peers/caf/ergon-bench-caf" 80 80
+says "$erlang" 160 160
+for program in "$built/ergon-bench" "$built/peers/caf/ergon-bench-caf" "$erlang"; do
+  sed -i -e 's/ stream ping_pong;/ pool;/' -e "2i echo \"\${0##*-} \$*\" >>'$work/words'" "$program"
+done
+expect 'words of Ergon alone' 0 '^pool_yield +40\.[0-9] +80\.[0-9] .* 160\.[0-9]' --peers --rounds 1 pool_yield
+[[ $(grep -v -e --list "$work/words" | sort | tr '\n' ' ') == \
+  'bench pool n=100000 yield_on_send=1 caf pool n=100000 erlang pool n=100000 ' ]] ||
+  { cat "$work/words"; echo "FAIL: words of Ergon alone"; failed=1; }
+
 exit $failed
