@@ -112,7 +112,7 @@ TEST_CASE("under fire: an honest peer's calls are answered, in order, and memory
   std::size_t connections = 0;
   // With sanitizers a handshake takes so long that idle sockets push most of them out.
   constexpr std::uint64_t kRounds = kit::kSanitized ? 2 : 5;
-  const bool all = kit::Eventually([&] {
+  const auto have_all_attacked = [&] {
     const auto all_of_them = InspectConnections(node);
     connections = std::max(connections, all_of_them.size());
     for (const auto& each : all_of_them) {
@@ -121,7 +121,12 @@ TEST_CASE("under fire: an honest peer's calls are answered, in order, and memory
     most_resident = std::max(most_resident, ResidentBytes());
     std::this_thread::sleep_for(1ms);
     return attackers.Rounds() >= kRounds && dialled.Rounds() >= 3 && answered >= kit::Scaled(200);
-  });
+  };
+  // A deadline is for one thing, and these are many: those that read nothing go on until the node does not read either, which
+  // a slow machine sees once within it.
+  constexpr int kDeadlines = 3;
+  bool all = false;
+  for (int i = 0; i < kDeadlines && !all; ++i) all = kit::Eventually(have_all_attacked);
   CHECK_MESSAGE(all, attackers.ToString()
                          << ", " << dialled.ToString() << ", answered " << answered.load());
   stop = true;
