@@ -29,24 +29,38 @@
 namespace ergon::node {
 namespace {
 
+// Does not stay in the line for room when it goes out of scope, whatever comes out of its wait.
 class SuspendedSender final : public WaitingSender {
  public:
   // `id`: of the wait of `self`.
-  SuspendedSender(gen::PID receiver, core::EnvelopePtr& message, Delivery& delivery, gen::PID self,
+  SuspendedSender(gen::PID receiver, core::EnvelopePtr& message, const Rooms& rooms, gen::PID self,
                   std::uint64_t id)
-      : WaitingSender(receiver, message), delivery_(delivery), self_(self), id_(id) {}
+      : WaitingSender(receiver, message), rooms_(rooms), self_(self), id_(id) {}
+  ~SuspendedSender() {
+    if (stands_in_line_) (void)Leave();
+  }
+  void Enter() {
+    stands_in_line_ = true;
+    rooms_.back_pressure.Enter(*this);
+  }
+  // See BackPressure::Leave.
+  [[nodiscard]] bool Leave() {
+    stands_in_line_ = false;
+    return rooms_.back_pressure.Leave(*this);
+  }
   // Ignored when it does not wait any more.
   void Wake() override {
-    (void)delivery_.Respond(
+    (void)rooms_.delivery.Respond(
         self_, id_,
         core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
                          core::Lane::kMain));
   }
 
  private:
-  Delivery& delivery_;
+  const Rooms& rooms_;
   const gen::PID self_;
   const std::uint64_t id_;
+  bool stands_in_line_ = false;
 };
 
 // Ends an edge that has begun, whatever comes out of the call.
@@ -245,10 +259,10 @@ gen::Result<void> Process::SendInTurn(gen::PID to, core::EnvelopePtr& envelope,
   }
   if (IsInterrupted()) return EndingError();
   PendingWait wait(*this);
-  SuspendedSender sender(to, envelope, rooms_.delivery, Self(), wait.id());
-  rooms_.back_pressure.Enter(sender);
+  SuspendedSender sender(to, envelope, rooms_, Self(), wait.id());
+  sender.Enter();
   auto outcome = wait.Wait(deadline);
-  if (!rooms_.back_pressure.Leave(sender)) return std::move(sender.outcome);
+  if (!sender.Leave()) return std::move(sender.outcome);
   if (!outcome) return std::move(outcome.error());
   return gen::ErrProcessMailboxFull;
 }

@@ -30,6 +30,31 @@ void ExpireInit(void* process, std::uint64_t id) {
   (void)rooms.exit_signals.Kill(rooms.addresses.PidOf(id));
 }
 
+// A timer that is not armed any more when it goes out of scope, whatever comes out of the wait.
+class InitTimer {
+ public:
+  // Kills `process` at `deadline`.
+  InitTimer(core::TimerQueue& timers, ProcessRunner& process, std::int64_t deadline)
+      : timers_(timers), timer_(&ExpireInit, &process, process.Self().id) {
+    timers_.Arm(timer_, deadline);
+  }
+  InitTimer(const InitTimer&) = delete;
+  InitTimer& operator=(const InitTimer&) = delete;
+  ~InitTimer() {
+    if (!is_disarmed_) (void)timers_.Disarm(timer_);
+  }
+  // Returns false if it has fired: the kill is there, or on its way.
+  [[nodiscard]] bool Disarm() {
+    is_disarmed_ = true;
+    return timers_.Disarm(timer_);
+  }
+
+ private:
+  core::TimerQueue& timers_;
+  core::Timer timer_;
+  bool is_disarmed_ = false;
+};
+
 }  // namespace
 
 struct ProcessRunner::ParkedWait {
@@ -145,11 +170,9 @@ gen::Result<core::AwaitOutcome> ProcessRunner::WaitUnusually(std::uint64_t id,
     Measuring::NoteCall(*this, id);
     return outcome;
   }
-  core::Timer timer(&ExpireInit, first, first->Self().id);
-  rooms_.timers.Arm(timer, end);
+  InitTimer timer(rooms_.timers, *first, end);
   auto outcome = WaitOnce(id, deadline, response);
-  // It has fired: the kill is there, or on its way.
-  if (!rooms_.timers.Disarm(timer)) first->GetTransition().late = true;
+  if (!timer.Disarm()) first->GetTransition().late = true;
   Measuring::NoteCall(*this, id);
   return outcome;
 }

@@ -85,8 +85,8 @@ gen::Result<gen::PID> Spawning::StartInBackground(const SpawnRequest& request,
     if (!answer) error = &answer.error();
     if (!answer && answer.error() == gen::ErrTimeout) {
       // It may compute or block its thread: then it is ended when that is over.
-      *error = Descriptions::InitTimeoutError(pid, behavior_type, timeout);
       (void)needs_.exit_signals.Kill(pid);
+      *error = Descriptions::InitTimeoutError(pid, behavior_type, timeout);
     }
     done(error == nullptr ? gen::Result<void>() : std::move(*error));
   };

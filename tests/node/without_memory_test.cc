@@ -1,8 +1,10 @@
 // What is left when something could not be allocated.
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <new>
+#include <thread>
 #include <vector>
 
 #include <kit/gate.h>
@@ -139,6 +141,69 @@ TEST_CASE("without memory: who cannot wait for room in a mailbox does not stand 
     CHECK(kit::Eventually([&] { return notes.size() == 2; }));
     CHECK(notes.All() == std::vector<int>{1, 3});
   }
+}
+
+// A process with a full mailbox, which holds one of the two workers of its node until the gate is open. So another process
+// goes on in the thread in which it began to wait, and what it allocates next is the text of the error of its wait.
+struct Full {
+  Full() {
+    t.Begin(pid, [enter = gate.Holder()](Subject&) { enter(); });
+    REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
+    REQUIRE(t.node.Send(pid, 1));
+  }
+  // Waits for room without end. What is allocated after that fails, once.
+  void WaitForRoom(Subject& self) {
+    // With what waiting needs, and what a line needs.
+    CHECK(self.SendOrWait(pid, 2, 1ms).error() == gen::ErrProcessMailboxFull);
+    waiting = self.Self().id;
+    failing_allocation = 1;
+    try {
+      (void)self.SendOrWait(pid, 3, gen::kInfinite);
+    } catch (const std::bad_alloc&) {
+      thrown = true;
+    }
+    failing_allocation = 0;
+  }
+  // Ends who waits, and opens the gate.
+  void EndWaiting() {
+    const auto its_pid = [&] { return gen::PID{waiting, t.node.Name(), pid.creation}; };
+    REQUIRE(kit::Eventually([&] { return waiting != 0 && t.IsWaiting(its_pid()); }));
+    CHECK(t.node.Kill(its_pid()));
+    CHECK(t.Ended(its_pid()));
+    CHECK(thrown);
+    gate.Open();
+  }
+
+  Notes<int> notes;
+  kit::ThreadGate gate;
+  std::atomic<std::uint64_t> waiting = 0;
+  std::atomic<bool> thrown = false;
+  TestNode t{{.workers = 2}};
+  const gen::PID pid = t.Spawn(Collect(notes), {.mailbox_size = 1});
+};
+
+TEST_CASE("without memory: who is ended while it waits for room does not stay in the line") {
+  Full full;
+  full.t.Begin(full.t.Spawn(), [&](Subject& self) { full.WaitForRoom(self); });
+  full.EndWaiting();
+  CHECK(full.t.Run(full.t.Spawn(),
+                   [&](Subject& self) { CHECK(self.SendOrWait(full.pid, 4, kit::kDeadline)); }));
+  CHECK(kit::Eventually([&] { return full.notes.size() == 2; }));
+  CHECK(full.notes.All() == std::vector<int>{1, 4});
+}
+
+TEST_CASE("without memory: who is ended while its Init waits leaves no timer behind") {
+  Full full;
+  const auto init = [&](Subject& self, const gen::Args&) {
+    full.WaitForRoom(self);
+    return gen::Continue();
+  };
+  // It heeds the kill after its Init at the latest.
+  std::thread spawner([&] { (void)full.t.node.Spawn(Make({.init = init}), {.init_timeout = 1h}); });
+  full.EndWaiting();
+  spawner.join();
+  // That of its first wait stays until its millisecond is over.
+  CHECK(kit::Eventually([&] { return full.t.node.Info().timers == 0; }));
 }
 
 }  // namespace
