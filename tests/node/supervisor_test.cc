@@ -914,7 +914,7 @@ TEST_CASE("supervisor: to disable a template is done when its last child has end
 
 TEST_CASE("supervisor: simple one for one with very many children") {
   Supervised test;
-  constexpr int kCount = 2000;
+  constexpr int kCount = kit::Scaled(2000, 4);
   const gen::PID supervisor = test.Start({.type = SupervisorType::kSimpleOneForOne,
                                           .children = Children(1),
                                           .restart = {.intensity = kCount}});
@@ -923,11 +923,14 @@ TEST_CASE("supervisor: simple one for one with very many children") {
     for (int i = 0; i < kCount; ++i) pids.insert(self.StartChild("a").value());
   });
   for (const gen::PID pid : pids) REQUIRE(test.node.Kill(pid));
-  CHECK(Eventually([&] {
+  std::string restarts, running;
+  const bool all = Eventually([&] {
     const auto now = test.node.Inspect(supervisor).value();
-    return now.at("restarts") == std::to_string(kCount) &&
-           now.at("children_running") == std::to_string(kCount);
-  }));
+    restarts = now.at("restarts");
+    running = now.at("children_running");
+    return restarts == std::to_string(kCount) && running == std::to_string(kCount);
+  });
+  CHECK_MESSAGE(all, "restarts " << restarts << ", running " << running << " of " << kCount);
   REQUIRE(test.node.SendExit(supervisor, gen::Reason::Shutdown()));
   CHECK(test.EventuallyProcesses(0));
 }
