@@ -23,6 +23,7 @@
 
 #include <ergon/act/supervisor.h>
 
+#include <kit/descriptors.h>
 #include <node/subject.h>
 
 namespace ergon::node::port_test {
@@ -662,7 +663,8 @@ class AllDescriptors {
   std::vector<int> taken_;
 };
 
-TEST_CASE("port: without descriptors there is no program, and nothing is left of it") {
+TEST_CASE("port: without descriptors there is no program, and nothing is left of it" *
+          kit::WithoutDescriptors()) {
   Ports ports;
   gen::Result<gen::PID> port;
   {
@@ -674,7 +676,8 @@ TEST_CASE("port: without descriptors there is no program, and nothing is left of
   CHECK(ports->EventuallyProcesses(2));
 }
 
-TEST_CASE("port: where the system does not tell of an end, it is looked for") {
+TEST_CASE("port: where the system does not tell of an end, it is looked for" *
+          kit::WithoutDescriptors()) {
   Ports ports;
   gen::Result<gen::PID> ends;
   gen::Result<gen::PID> killed;

@@ -9,14 +9,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <kit/descriptors.h>
 #include <node/subject.h>
 
 namespace ergon::node {
 namespace {
-
-// The sanitizer of undefined behaviour asks the system whether memory can be read, with a pipe: without
-// descriptors it takes every exception for a broken one.
-constexpr bool kNeedsDescriptors = ERGON_ASAN != 0;
 
 // While one lives, only so many more file descriptors can be had.
 class FewDescriptors {
@@ -47,7 +44,7 @@ std::ptrdiff_t Threads() { return CountIn("/proc/self/task"); }
 std::ptrdiff_t Descriptors() { return CountIn("/proc/self/fd"); }
 
 TEST_CASE("start: without file descriptors it is an error with the reason, and nothing is left" *
-          doctest::skip(kNeedsDescriptors)) {
+          kit::WithoutDescriptors()) {
   const auto threads = Threads();
   const auto descriptors = Descriptors();
   int refused = 0;
@@ -73,7 +70,7 @@ TEST_CASE("start: without file descriptors it is an error with the reason, and n
 }
 
 TEST_CASE("start: WaitForSignal without file descriptors is an error, and the node runs on" *
-          doctest::skip(kNeedsDescriptors)) {
+          kit::WithoutDescriptors()) {
   TestNode t;
   const gen::PID pid = t.Spawn();
   for (int i = 0; i < 2; ++i) {
