@@ -195,6 +195,7 @@ TEST_CASE("remote code: functions are not run while their caller does not take t
     ++runs;
     return std::string(kResult, 'x');
   });
+  options.tick_time = 1h;  // the client reads for long, and says nothing meanwhile
   options.listen_port = FreePort();
   gen::NodeOptions two;
   two.workers = 2;
