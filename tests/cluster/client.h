@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <random>
 #include <string>
 #include <string_view>
 
@@ -105,10 +106,19 @@ class Client {
   Stream stream_;
 };
 
+// A port on which nobody listens. It is below those that Linux gives to whoever connects: one of these could be taken by any
+// other program until a node listens there.
 inline std::uint16_t FreePort() {
+  std::random_device random;
+  std::uniform_int_distribution<std::uint16_t> ports(10'000, 32'000);
   asio::io_context context;
-  asio::ip::tcp::acceptor acceptor(context, {asio::ip::make_address("127.0.0.1"), 0});
-  return acceptor.local_endpoint().port();
+  asio::ip::tcp::acceptor acceptor(context, asio::ip::tcp::v4());
+  for (;;) {
+    const std::uint16_t port = ports(random);
+    asio::error_code is_taken;
+    acceptor.bind({asio::ip::make_address("127.0.0.1"), port}, is_taken);
+    if (!is_taken) return port;
+  }
 }
 
 }  // namespace ergon::dist
