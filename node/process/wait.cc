@@ -40,19 +40,13 @@ class InitTimer {
   }
   InitTimer(const InitTimer&) = delete;
   InitTimer& operator=(const InitTimer&) = delete;
-  ~InitTimer() {
-    if (!is_disarmed_) (void)timers_.Disarm(timer_);
-  }
+  ~InitTimer() { (void)Disarm(); }
   // Returns false if it has fired: the kill is there, or on its way.
-  [[nodiscard]] bool Disarm() {
-    is_disarmed_ = true;
-    return timers_.Disarm(timer_);
-  }
+  [[nodiscard]] bool Disarm() { return timers_.Disarm(timer_); }
 
  private:
   core::TimerQueue& timers_;
   core::Timer timer_;
-  bool is_disarmed_ = false;
 };
 
 }  // namespace
