@@ -33,7 +33,8 @@ struct HttpAnswer {
   }
 };
 
-// To 127.0.0.1. Waits no longer than kDeadline for anything.
+// To 127.0.0.1. Waits no longer than kDeadline for anything. A socket with such a limit gives up with EINTR when its thread has
+// been stopped and goes on (signal(7)), so each call is made again then.
 class HttpClient {
  public:
   // `receive_buffer`: bytes; 0: as the system likes it.
@@ -49,10 +50,8 @@ class HttpClient {
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<std::uint16_t>(port));
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    is_connected_ =
-        Uninterrupted([&] {
-          return ::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-        }) == 0;
+    is_connected_ = TEMP_FAILURE_RETRY(::connect(
+                        socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address)) == 0;
   }
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
@@ -63,7 +62,7 @@ class HttpClient {
   bool Send(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t sent =
-          Uninterrupted([&] { return ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL); });
+          TEMP_FAILURE_RETRY(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL));
       if (sent <= 0) return false;
       bytes.remove_prefix(static_cast<std::size_t>(sent));
     }
@@ -72,7 +71,7 @@ class HttpClient {
   // An answer has begun to come; nothing of it is taken.
   [[nodiscard]] bool Begins() {
     char first = 0;
-    return Uninterrupted([&] { return ::recv(socket_, &first, 1, MSG_PEEK); }) == 1;
+    return TEMP_FAILURE_RETRY(::recv(socket_, &first, 1, MSG_PEEK)) == 1;
   }
   // None: the connection has ended before there was one.
   std::optional<HttpAnswer> Read(bool has_body = true) {
@@ -96,18 +95,9 @@ class HttpClient {
   [[nodiscard]] bool Ends() { return !Receive() && !timed_out_ && received_.empty(); }
 
  private:
-  // A socket with a time-out gives up with EINTR when its thread has been stopped and goes on (signal(7)).
-  template <typename Call>
-  static ssize_t Uninterrupted(Call call) {
-    ssize_t result = 0;
-    do {
-      result = call();
-    } while (result < 0 && errno == EINTR);
-    return result;
-  }
   bool Receive() {
     char buffer[16'384];
-    const ssize_t size = Uninterrupted([&] { return ::recv(socket_, buffer, sizeof buffer, 0); });
+    const ssize_t size = TEMP_FAILURE_RETRY(::recv(socket_, buffer, sizeof buffer, 0));
     timed_out_ = size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
     if (size <= 0) return false;
     received_.append(buffer, static_cast<std::size_t>(size));
