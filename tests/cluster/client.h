@@ -5,8 +5,10 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include <doctest/doctest.h>
+#include <asio/error.hpp>
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
 #include <asio/read.hpp>
@@ -106,18 +108,19 @@ class Client {
   Stream stream_;
 };
 
-// A port on which nobody listens. It is below those that Linux gives to whoever connects: one of these could be taken by any
-// other program until a node listens there.
+// A port on which nobody listens. It is below those that Linux gives to whoever connects, one of which any other program could
+// have got until a node listens there, and below those of the scripts' EPMDs.
 inline std::uint16_t FreePort() {
   std::random_device random;
-  std::uniform_int_distribution<std::uint16_t> ports(10'000, 32'000);
+  std::uniform_int_distribution<std::uint16_t> ports(5'000, 7'999);
   asio::io_context context;
   asio::ip::tcp::acceptor acceptor(context, asio::ip::tcp::v4());
   for (;;) {
     const std::uint16_t port = ports(random);
-    asio::error_code is_taken;
-    acceptor.bind({asio::ip::make_address("127.0.0.1"), port}, is_taken);
-    if (!is_taken) return port;
+    asio::error_code error;
+    acceptor.bind({asio::ip::make_address("127.0.0.1"), port}, error);
+    if (!error) return port;
+    if (error != asio::error::address_in_use) throw std::system_error(error);
   }
 }
 
