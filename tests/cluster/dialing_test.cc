@@ -168,4 +168,48 @@ TEST_CASE("dialing: an attempt that gives way to the peer's is announced no more
   CHECK(side.announced == std::vector{true, false});
 }
 
+TEST_CASE("dialing: an attempt that is ended waits until the peer has closed the connection, too") {
+  asio::io_context other;
+  asio::ip::tcp::acceptor acceptor(other, {asio::ip::make_address("127.0.0.1"), 0});
+  const std::uint16_t port = acceptor.local_endpoint().port();
+  FakeEpmd epmd([port](std::string_view request) {
+    return FakeEpmd::Found(FakeEpmd::AskedFor(request), port);
+  });
+  DialingSide side;
+  side.settings.epmd_port = static_cast<std::uint16_t>(epmd.port());
+  bool peer_closes = false;
+  SUBCASE("or until the time is up") {}
+  SUBCASE("however long that takes") {
+    peer_closes = true;
+    side.settings.handshake_timeout = kit::kDeadline;
+  }
+  bool has_ended = false;
+  bool ended_early = peer_closes;
+  std::promise<void> release;
+  std::future<void> released = release.get_future();
+  const auto peer = std::async(std::launch::async, [&] {
+    asio::ip::tcp::socket socket = acceptor.accept();
+    std::string some(1000, '\0');
+    asio::error_code end;
+    asio::read(socket, asio::buffer(some), end);
+    if (peer_closes) {
+      asio::post(side.context, [&] {
+        ended_early = has_ended;
+        release.set_value();
+      });
+    }
+    (void)released.wait_for(kit::kDeadline);
+  });
+  side.tasks.Start([&] {
+    DialAttempt attempt(side.context, side.tasks, side.settings, "y@127.0.0.1");
+    if (!attempt.Connect()) return;
+    attempt.End();
+    has_ended = true;
+    if (!peer_closes) release.set_value();
+  });
+  side.context.run_for(kit::kDeadline);
+  CHECK(has_ended);
+  CHECK_FALSE(ended_early);
+}
+
 }  // namespace ergon::dist

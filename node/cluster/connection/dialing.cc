@@ -152,6 +152,16 @@ gen::Result<HandshakePeer> ShakeHands(Stream& stream, Handshake handshake) {
   return *handshake.peer();
 }
 
+void DialAttempt::End() {
+  asio::error_code ignored;
+  stream_->socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+  try {
+    for (std::array<char, 1024> some{};;) (void)stream_->ReadSome(some.data(), some.size());
+  } catch (const std::system_error&) {  // the end of the stream, or of the time
+  }
+  stream_->Close();
+}
+
 void Dial(asio::io_context& context, Tasks& tasks, const Settings& settings, std::string peer,
           DialResult result) {
   tasks.Start([&context, &tasks, &settings, peer = std::move(peer), result = std::move(result)] {

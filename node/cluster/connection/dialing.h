@@ -38,6 +38,8 @@ class DialAttempt {
   gen::Result<HandshakePeer> ShakeHands(HandshakeSelf self);
   // Waits until the time is up.
   void Wait();
+  // Closes the connection, and waits until the peer has closed it, too, or the time is up.
+  void End();
 
   [[nodiscard]] const std::shared_ptr<Stream>& stream() const noexcept { return stream_; }
 
