@@ -203,9 +203,13 @@ gen::Result<void> CheckProcessOptions(const gen::ProcessOptions& options) {
     return Incorrect(fmt::format("mailbox_size: {}, but mailbox is given too: {}",
                                  options.mailbox_size, options.mailbox.ToString()));
   }
-  std::string problem = options.mailbox.Validate();
-  if (!problem.empty()) return Incorrect(std::move(problem));
-  if (options.environment.contains({})) return Incorrect("environment: a name must not be empty");
+  if (options.mailbox.IsChosen()) {
+    std::string problem = options.mailbox.Validate();
+    if (!problem.empty()) return Incorrect(std::move(problem));
+  }
+  if (!options.environment.empty() && options.environment.contains({})) {
+    return Incorrect("environment: a name must not be empty");
+  }
   if (options.init_timeout <= std::chrono::nanoseconds::zero()) {
     return Incorrect(fmt::format("init_timeout: {} ns, has to be more than 0 (kInfinite: no limit)",
                                  options.init_timeout.count()));

@@ -96,7 +96,7 @@ gen::Result<void> ProcessRunner::Open(const SpawnRequest& request,
     cold.fallback = request.options.fallback;
   }
   // Releases the fields above to those who look at them under the lock of cold_.
-  relations_closed_.store(false, std::memory_order_seq_cst);
+  relations_closed_.store(false, std::memory_order_release);
   OpenMailbox(request.options, std::move(*queue));
   return {};
 }
@@ -128,15 +128,15 @@ void ProcessRunner::ForgetFormer() noexcept {
 
 void ProcessRunner::Inherit(const SpawnRequest& request) {
   parent_id_.store(request.parent.id, std::memory_order_relaxed);
-  const std::uint64_t leader = rooms_.lineage.LeaderOf(request);
-  leader_id_.store(leader != 0 ? leader : Self().id, std::memory_order_relaxed);
-  SharedEnvironment inherited = rooms_.lineage.EnvironmentOf(request);
-  if (inherited != nullptr || ExtrasIfAny() != nullptr) {
-    Extras().environment = std::move(inherited);
-  }
   // Its turn: nobody changes it meanwhile.
   const auto* const parent =
       static_cast<const ProcessRunner*>(rooms_.addresses.Find(request.parent));
+  const std::uint64_t leader = Lineage::LeaderOf(request, parent);
+  leader_id_.store(leader != 0 ? leader : Self().id, std::memory_order_relaxed);
+  SharedEnvironment inherited = rooms_.lineage.EnvironmentOf(request, parent);
+  if (inherited != nullptr || ExtrasIfAny() != nullptr) {
+    Extras().environment = std::move(inherited);
+  }
   BeginTrace(parent == nullptr ? request.trace : parent->marks_.trace(*parent));
   std::uint8_t level =
       parent == nullptr ? kNodeLogLevel : parent->log_level_.load(std::memory_order_relaxed);

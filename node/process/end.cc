@@ -110,8 +110,8 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
   // Closed first: nobody can give it a name after its names have been released.
   const Relations::ClosedLists closed = Relations::Close(*this);
   ReleaseFeatures(reason);
-  // Partner: IsYetToEnd.
-  generation_.fetch_add(1, std::memory_order_seq_cst);
+  // Only the process writes it. Release; partner: IsYetToEnd, which then finds the relations closed.
+  generation_.store(generation_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   behavior_.reset();
   if (ProcessExtras* const extras = ExtrasIfAny()) {
     extras->environment.reset();
@@ -155,8 +155,8 @@ void ProcessRunner::RunTerminate(const gen::Reason& reason) {
     }
   }
   if (reason.IsFailure()) Lines().Debug("ended: {}", reason);
-  // Again: Terminate may have waited for something. Partner: IsYetToEnd.
-  activity_.SetState(gen::ProcessState::kTerminating, std::memory_order_seq_cst);
+  // Again: Terminate may have waited for something. Relaxed: who finds the relations closed finds it; see IsYetToEnd.
+  activity_.SetState(gen::ProcessState::kTerminating);
 }
 
 core::Mailbox::Rest ProcessRunner::CloseMailbox(std::vector<core::EnvelopePtr>& waiting) {

@@ -6,24 +6,20 @@
 
 namespace ergon::node {
 
-std::uint64_t Lineage::LeaderOf(const SpawnRequest& request) const {
+std::uint64_t Lineage::LeaderOf(const SpawnRequest& request, const ProcessSlot* parent) {
   if (request.options.leader) return request.options.leader.id;
-  const ProcessSlot* parent = addresses_.Find(request.parent);
   return parent == nullptr ? 0 : parent->leader_id();
 }
 
-SharedEnvironment Lineage::EnvironmentOf(const SpawnRequest& request) {
+SharedEnvironment Lineage::EnvironmentOf(const SpawnRequest& request, const ProcessSlot* parent) {
   const gen::Environment& own = request.options.environment;
   if (!own.empty()) environment_.NoteUse();
   if (environment_.IsUnused()) return nullptr;
   SharedEnvironment values;
   if (!own.empty()) values = std::make_shared<const gen::Environment>(own);
   // Its turn: nobody changes it meanwhile.
-  const ProcessSlot* const parent = addresses_.Find(request.parent);
-  if (parent != nullptr) {
-    values = Above(values, parent->environment());
-  }
-  const gen::PID leader = addresses_.PidOf(LeaderOf(request));
+  if (parent != nullptr) values = Above(values, parent->environment());
+  const gen::PID leader = addresses_.PidOf(LeaderOf(request, parent));
   if (leader != request.parent) values = Above(values, EnvironmentOf(leader));
   SharedEnvironment all = Above(values, environment_.Get());
   return all == nullptr || all->empty() ? nullptr : all;

@@ -18,10 +18,13 @@ class Lineage {
   Lineage(const Addresses& addresses, NodeEnvironment& environment)
       : addresses_(addresses), environment_(environment) {}
 
+  // Both in the turn of `parent`; null: the process is spawned from outside of processes.
   // Returns the leader of a process that is about to be spawned; 0: the process itself.
-  [[nodiscard]] std::uint64_t LeaderOf(const SpawnRequest& request) const;
+  [[nodiscard]] static std::uint64_t LeaderOf(const SpawnRequest& request,
+                                              const ProcessSlot* parent);
   // Returns the environment that it inherits; null: an empty one.
-  [[nodiscard]] SharedEnvironment EnvironmentOf(const SpawnRequest& request);
+  [[nodiscard]] SharedEnvironment EnvironmentOf(const SpawnRequest& request,
+                                                const ProcessSlot* parent);
   // Sets a value of a process, in its own turns. Without a value the name is removed.
   void SetEnv(ProcessSlot& slot, std::string_view name, gen::AnyValue value);
 
