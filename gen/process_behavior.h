@@ -1,6 +1,8 @@
 // What a process does: the interface between the runtime and the behaviours of `act`.
 #pragma once
 
+#include <cstddef>
+#include <new>
 #include <string>
 
 #include <ergon/core/messages/envelope.h>
@@ -20,6 +22,17 @@ class ProcessBehavior {
   ProcessBehavior(const ProcessBehavior&) = delete;
   ProcessBehavior& operator=(const ProcessBehavior&) = delete;
   virtual ~ProcessBehavior() = default;
+
+  // `new` and `delete` of a behaviour use the memory of envelopes, up to 512 bytes: a process that comes and goes pays
+  // for its memory at either end. A class with an alignment of its own gets its memory from the system.
+  [[nodiscard]] static void* operator new(std::size_t bytes);
+  [[nodiscard]] static void* operator new(std::size_t bytes, std::align_val_t alignment) {
+    return ::operator new(bytes, alignment);
+  }
+  static void operator delete(void* memory, std::size_t bytes) noexcept;
+  static void operator delete(void* memory, std::align_val_t alignment) noexcept {
+    ::operator delete(memory, alignment);
+  }
 
   // Is called first. `host` stays valid as long as the behaviour. Stop(reason) makes the spawn fail.
   virtual Status ProcessInit(ProcessHost& host, const Args& args) = 0;
