@@ -172,7 +172,7 @@ gen::Result<Term> Rpc(gen::Messenger& self, gen::Atom other, std::string_view mo
 gen::Result<gen::PID> WhereIs(gen::Messenger& self, const gen::ProcessID& name,
                               const gen::CallOptions& options) {
   // A process of this node needs no question.
-  const auto local = self.Resolve(name);
+  auto local = self.Resolve(name);
   if (!local || !node::IsName(*local)) return local;
   auto checked = CheckNames("dist::WhereIs", "erlang", name.name.Text());
   if (!checked) return std::move(checked.error());
