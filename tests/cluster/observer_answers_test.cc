@@ -104,9 +104,10 @@ TEST_CASE("observer answers: the node's own numbers") {
   Cluster cluster("numbers", Observable());
   InProcess(cluster.a, [&](gen::Process& self) {
     const Asker asker{cluster, self};
+    // The one that answers. The first question, as who has answered one may not have ended when the next one comes.
+    CHECK(asker.Erlang("system_info", {Atom("process_count")}) == Term(1));
     const int workers = cluster.b.Info().workers;
     CHECK(asker.Erlang("system_info", {Atom("schedulers")}) == Term(workers));
-    CHECK(asker.Erlang("system_info", {Atom("process_count")}) == Term(1));
     CHECK(asker.Erlang("system_info", {Atom("wordsize")}) == Term(8));
     CHECK(asker.Erlang("statistics", {Atom("run_queue")}).AsInteger());
     CHECK(asker.Erlang("statistics", {Atom("scheduler_wall_time")}).size() ==
