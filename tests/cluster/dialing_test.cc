@@ -46,6 +46,19 @@ struct DialingSide {
   }
 };
 
+// A node whose part the test plays, and the EPMD that knows where it is.
+struct ListeningPeer {
+  asio::io_context context;
+  asio::ip::tcp::acceptor acceptor{context, {asio::ip::make_address("127.0.0.1"), 0}};
+  FakeEpmd epmd{[port = acceptor.local_endpoint().port()](std::string_view request) {
+    return FakeEpmd::Found(FakeEpmd::AskedFor(request), port);
+  }};
+
+  explicit ListeningPeer(DialingSide& side) {
+    side.settings.epmd_port = static_cast<std::uint16_t>(epmd.port());
+  }
+};
+
 bool SaysWhy(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
@@ -101,28 +114,16 @@ TEST_CASE("dialing: a time limit that is up is known to the step that has just e
 }
 
 TEST_CASE("dialing: a node that accepts and says nothing is given up in time") {
-  asio::io_context other;
-  asio::ip::tcp::acceptor silent(other, {asio::ip::make_address("127.0.0.1"), 0});
-  const std::uint16_t port = silent.local_endpoint().port();
-  FakeEpmd epmd([port](std::string_view request) {
-    return FakeEpmd::Found(FakeEpmd::AskedFor(request), port);
-  });
   DialingSide side;
-  side.settings.epmd_port = static_cast<std::uint16_t>(epmd.port());
+  const ListeningPeer silent(side);
   CHECK(side.Dialled("y@127.0.0.1") ==
         "no connection: the handshake with y@127.0.0.1 takes too long");
   CHECK(side.announced == std::vector{true});
 }
 
 TEST_CASE("dialing: the time that the first steps have taken is not there for the handshake") {
-  asio::io_context other;
-  asio::ip::tcp::acceptor silent(other, {asio::ip::make_address("127.0.0.1"), 0});
-  const std::uint16_t port = silent.local_endpoint().port();
-  FakeEpmd epmd([port](std::string_view request) {
-    return FakeEpmd::Found(FakeEpmd::AskedFor(request), port);
-  });
   DialingSide side;
-  side.settings.epmd_port = static_cast<std::uint16_t>(epmd.port());
+  const ListeningPeer silent(side);
   std::string why;
   side.tasks.Start([&] {
     DialAttempt attempt(side.context, side.tasks, side.settings, "y@127.0.0.1");
@@ -148,16 +149,10 @@ TEST_CASE("dialing: what is not wanted any more is given up before the peer hear
 }
 
 TEST_CASE("dialing: an attempt that gives way to the peer's is announced no more") {
-  asio::io_context other;
-  asio::ip::tcp::acceptor acceptor(other, {asio::ip::make_address("127.0.0.1"), 0});
-  const std::uint16_t port = acceptor.local_endpoint().port();
-  FakeEpmd epmd([port](std::string_view request) {
-    return FakeEpmd::Found(FakeEpmd::AskedFor(request), port);
-  });
   DialingSide side;
-  side.settings.epmd_port = static_cast<std::uint16_t>(epmd.port());
+  ListeningPeer listening(side);
   const auto refusing = std::async(std::launch::async, [&] {
-    asio::ip::tcp::socket peer = acceptor.accept();
+    asio::ip::tcp::socket peer = listening.acceptor.accept();
     asio::write(peer, asio::buffer(std::string("\0\4snok", 6)));
     std::string rest(1000, '\0');
     asio::error_code end;
@@ -169,14 +164,8 @@ TEST_CASE("dialing: an attempt that gives way to the peer's is announced no more
 }
 
 TEST_CASE("dialing: an attempt that is ended waits until the peer has closed the connection, too") {
-  asio::io_context other;
-  asio::ip::tcp::acceptor acceptor(other, {asio::ip::make_address("127.0.0.1"), 0});
-  const std::uint16_t port = acceptor.local_endpoint().port();
-  FakeEpmd epmd([port](std::string_view request) {
-    return FakeEpmd::Found(FakeEpmd::AskedFor(request), port);
-  });
   DialingSide side;
-  side.settings.epmd_port = static_cast<std::uint16_t>(epmd.port());
+  ListeningPeer listening(side);
   bool peer_closes = false;
   SUBCASE("or until the time is up") {}
   SUBCASE("however long that takes") {
@@ -188,7 +177,7 @@ TEST_CASE("dialing: an attempt that is ended waits until the peer has closed the
   std::promise<void> release;
   std::future<void> released = release.get_future();
   const auto peer = std::async(std::launch::async, [&] {
-    asio::ip::tcp::socket socket = acceptor.accept();
+    asio::ip::tcp::socket socket = listening.acceptor.accept();
     std::string some(1000, '\0');
     asio::error_code end;
     asio::read(socket, asio::buffer(some), end);
