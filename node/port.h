@@ -15,10 +15,10 @@
 // caller gets an error, and for a message there is a line in the log; no signal SIGPIPE is raised.
 //
 // Output. The owner gets PortData, sent as by SendImportant, from helper processes of the port: the sender is not the
-// port itself, which PortData::port names. The port does not read while the owner has PortOptions::window messages
-// waiting, or refuses one for want of room; then the program waits. So an owner that suspends itself in a Call to
-// the port handles no output meanwhile, and may wait for a program that waits for it: use Send or Request if
-// there may be much input and much output.
+// port itself, which PortData::port names. The first output may come before the port's Init is over. The port does not
+// read while the owner has PortOptions::window messages waiting, or refuses one for want of room; then the program
+// waits. So an owner that suspends itself in a Call to the port handles no output meanwhile, and may wait for a program
+// that waits for it: use Send or Request if there may be much input and much output.
 //
 // End of the program. When the program ends, the rest of its process group is killed, the rest of its output is
 // delivered, then PortExit, and the port ends: with reason normal for the status 0, else with the error "sort exited
