@@ -1,7 +1,6 @@
 // Ports: programs of the operating system as processes of the node.
 #include <ergon/node/port.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -15,7 +14,6 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -644,33 +642,12 @@ TEST_CASE("port: fifty at once, again and again") {
   CHECK(Descriptors() == descriptors);
 }
 
-// All that are left of a few; they are given back at the end.
-class AllDescriptors {
- public:
-  AllDescriptors() {
-    REQUIRE(getrlimit(RLIMIT_NOFILE, &limit_) == 0);
-    const rlimit few{std::min<rlim_t>(limit_.rlim_cur, 256), limit_.rlim_max};
-    REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
-    for (int next = dup(0); next >= 0; next = dup(0)) taken_.push_back(next);
-  }
-  ~AllDescriptors() {
-    for (const int one : taken_) (void)close(one);
-    CHECK(setrlimit(RLIMIT_NOFILE, &limit_) == 0);
-  }
-  AllDescriptors(const AllDescriptors&) = delete;
-  AllDescriptors& operator=(const AllDescriptors&) = delete;
-
- private:
-  rlimit limit_{};
-  std::vector<int> taken_;
-};
-
 TEST_CASE("port: without descriptors there is no program, and nothing is left of it" *
           kit::WithoutDescriptors()) {
   Ports ports;
   gen::Result<gen::PID> port;
   {
-    const AllDescriptors none_left;
+    const kit::FewDescriptors none_left(0);
     port = ports.Open({.program = "cat"});
   }
   REQUIRE_FALSE(port);
@@ -684,7 +661,7 @@ TEST_CASE("port: where the system does not tell of an end, it is looked for" *
   gen::Result<gen::PID> ends;
   gen::Result<gen::PID> killed;
   {
-    const AllDescriptors none_left;  // nor one that tells of the end
+    const kit::FewDescriptors none_left(0);  // nor one that tells of the end
     const PortOptions options{.program = "sleep",
                               .arguments = {"0.1"},
                               .input = PortStream::kNull,

@@ -1,12 +1,9 @@
 // Starting a node, and waiting for signals, where resources are short.
-#include <algorithm>
 #include <filesystem>
 #include <iterator>
 #include <string>
 #include <thread>
 
-#include <fcntl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <kit/descriptors.h>
@@ -14,28 +11,6 @@
 
 namespace ergon::node {
 namespace {
-
-// While one lives, only so many more file descriptors can be had.
-class FewDescriptors {
- public:
-  explicit FewDescriptors(int more) {
-    REQUIRE(getrlimit(RLIMIT_NOFILE, &before_) == 0);
-    int left = more;
-    rlim_t limit = 0;
-    for (; left >= 0; ++limit) {
-      const bool is_free = fcntl(static_cast<int>(limit), F_GETFD) == -1;
-      if (is_free && left-- == 0) break;
-    }
-    const rlimit few{limit, before_.rlim_max};
-    REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
-  }
-  ~FewDescriptors() { CHECK(setrlimit(RLIMIT_NOFILE, &before_) == 0); }
-  FewDescriptors(const FewDescriptors&) = delete;
-  FewDescriptors& operator=(const FewDescriptors&) = delete;
-
- private:
-  rlimit before_{};
-};
 
 std::ptrdiff_t CountIn(const char* directory) {
   return std::distance(std::filesystem::directory_iterator(directory), {});
@@ -52,7 +27,7 @@ TEST_CASE("start: without file descriptors it is an error with the reason, and n
     CAPTURE(more);
     gen::Result<Node> node = gen::ErrTimeout;
     {
-      const FewDescriptors few(more);
+      const kit::FewDescriptors few(more);
       node = Start("test@localhost");
     }
     if (node) break;
@@ -74,7 +49,7 @@ TEST_CASE("start: WaitForSignal without file descriptors is an error, and the no
   TestNode t;
   const gen::PID pid = t.Spawn();
   for (int i = 0; i < 2; ++i) {
-    const FewDescriptors few(0);
+    const kit::FewDescriptors few(0);
     const auto waited = t.node.WaitForSignal();
     REQUIRE_FALSE(waited);
     CHECK(waited.error().code() == gen::ErrorCode::kInternal);
