@@ -114,8 +114,12 @@ Schedulable* ThreadedWorker::Raid() {
 Schedulable* ThreadedWorker::SearchFor(std::int64_t duration) {
   const std::int64_t start = SteadyNow();
   for (std::int64_t now = start;; now = SteadyNow()) {
-    if (Schedulable* found = TakeShared(now)) return found;
-    if (now - start >= duration || owner_.stopping()) return nullptr;
+    looks_again_ = now - start < duration && !owner_.stopping();
+    Schedulable* const found = TakeShared(now);
+    if (found != nullptr || !looks_again_) {
+      looks_again_ = false;
+      return found;
+    }
     CpuPause();
   }
 }

@@ -42,6 +42,9 @@ class ThreadedWorker : public Worker {
   virtual Schedulable* TakeLocal() = 0;
   // Looks everywhere else once; `now` is the monotonic time in nanoseconds.
   virtual Schedulable* TakeShared(std::int64_t now) = 0;
+  // Inside of TakeShared: returns whether it is called again at once if it finds nothing. So it may leave what another
+  // worker is about to run.
+  [[nodiscard]] bool LooksAgain() const { return looks_again_; }
 
   // Returns about how many this worker has queued itself. May be called from any thread.
   virtual std::size_t QueuedApprox() const { return 0; }
@@ -60,7 +63,8 @@ class ThreadedWorker : public Worker {
 
   ThreadedDispatcher& owner_;
   std::int64_t rescue_timeout_;
-  std::int64_t search_ns_;  // how long the next search lasts
+  std::int64_t search_ns_;    // how long the next search lasts
+  bool looks_again_ = false;  // in SearchFor
   RaidPlan raids_;
   std::int64_t pause_ = RaidPlan::kOver;  // before the next raid
 };

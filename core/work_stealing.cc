@@ -11,12 +11,17 @@
 // Then, without work of its own: injected, half of another worker's fresh or spent queue, and the
 // slot of a worker that has not begun a turn for a while.
 //
+// While a thief searches, it leaves the only entry of a worker that goes from turn to turn: the owner will soon run it,
+// with what it needs in its cache, and the thief would soon search again. It takes the entry when the owner's turn
+// lasts, or when the search is over.
+//
 // The slot is written by its owner only, from empty to an entry; the owner and thieves empty it,
 // both with a read-modify-write, so that one of them gets the entry.
 #include <atomic>
 #include <utility>
 
 #include <ergon/core/queues/local_queue.h>
+#include <ergon/core/queues/seen_turn.h>
 #include <ergon/core/threaded_dispatcher.h>
 #include <ergon/core/work_stealing.h>
 
@@ -26,7 +31,9 @@ namespace {
 constexpr std::uint32_t kInjectedInterval = 61;  // as in Go and tokio: a prime
 constexpr std::uint32_t kSpentInterval = 4;
 constexpr std::uint32_t kMaxSlotRuns = 32;
-constexpr std::int64_t kStrandedAfter = 50'000;  // nanoseconds without a new turn
+// Nanoseconds without a new turn.
+constexpr std::int64_t kLoneAfter = 2'000;
+constexpr std::int64_t kStrandedAfter = 50'000;
 
 class WorkStealing;
 
@@ -55,7 +62,7 @@ class StealingWorker final : public ThreadedWorker {
 
   Schedulable* TakeFrom(StealingWorker& victim, std::int64_t now);
   Schedulable* TakeSlot();
-  Schedulable* TakeStranded(StealingWorker& victim, std::int64_t now);
+  Schedulable* TakeStranded(StealingWorker& victim);
   void PushFresh(Schedulable& schedulable);
   void PushSpent(Schedulable& schedulable);
   std::uint32_t Random();
@@ -70,10 +77,9 @@ class StealingWorker final : public ThreadedWorker {
   LocalQueue<> fresh_;
   LocalQueue<> spent_;
   alignas(64) std::atomic<Schedulable*> slot_{nullptr};
-  // What thieves remember of this worker, to see whether it is stuck. They may mix up each other's
-  // stores; then one takes the slot too early or too late, which is harmless.
-  alignas(64) std::atomic<std::uint64_t> seen_turns_{0};
-  std::atomic<std::int64_t> seen_since_{0};
+  // What thieves remember of this worker, to see whether it is stuck. If it seems so too early or too late, a thief
+  // takes an entry too early or too late, which is harmless.
+  alignas(64) SeenTurn seen_turn_;
 };
 
 class WorkStealing final : public ThreadedDispatcher {
@@ -223,19 +229,15 @@ Schedulable* StealingWorker::TakeShared(std::int64_t now) {
 }
 
 Schedulable* StealingWorker::TakeFrom(StealingWorker& victim, std::int64_t now) {
+  const std::int64_t in_turn = victim.seen_turn_.Look(victim.turns(), now);
+  const std::size_t queued = victim.fresh_.ApproxSize() + victim.spent_.ApproxSize();
+  if (queued == 0) return in_turn < kStrandedAfter ? nullptr : TakeStranded(victim);
+  if (queued == 1 && LooksAgain() && in_turn < kLoneAfter) return nullptr;
   if (Schedulable* next = victim.fresh_.StealInto(fresh_)) return next;
-  if (Schedulable* next = victim.spent_.StealInto(spent_)) return next;
-  return TakeStranded(victim, now);
+  return victim.spent_.StealInto(spent_);
 }
 
-Schedulable* StealingWorker::TakeStranded(StealingWorker& victim, std::int64_t now) {
-  const std::uint64_t turns = victim.turns();
-  if (victim.seen_turns_.load(std::memory_order_relaxed) != turns) {
-    victim.seen_turns_.store(turns, std::memory_order_relaxed);
-    victim.seen_since_.store(now, std::memory_order_relaxed);
-    return nullptr;
-  }
-  if (now - victim.seen_since_.load(std::memory_order_relaxed) < kStrandedAfter) return nullptr;
+Schedulable* StealingWorker::TakeStranded(StealingWorker& victim) {
   Schedulable* entry = victim.slot_.load(std::memory_order_relaxed);
   if (entry == nullptr) return nullptr;
   // acquire pairs with the release in MakeReady. If the owner has run it and put it there again

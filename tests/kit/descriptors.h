@@ -1,5 +1,9 @@
-// Tests in which few file descriptors are left, or none.
+// File descriptors: how many are open, and tests in which few are left, or none.
 #pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <iterator>
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -9,6 +13,11 @@
 #include <ergon/core/foundations/sanitizers.h>
 
 namespace ergon::kit {
+
+// How many this program has open.
+[[nodiscard]] inline std::ptrdiff_t OpenDescriptors() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+}
 
 // The decorator of such a test. The sanitizer of undefined behaviour asks the system with a pipe whether memory can be
 // read: without descriptors it takes an exception, or an object of a class that it has not met before, for a broken one.

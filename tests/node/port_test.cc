@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -26,11 +25,6 @@
 
 namespace ergon::node::port_test {
 namespace {
-
-std::ptrdiff_t Descriptors() {
-  const std::filesystem::directory_iterator all("/proc/self/fd");
-  return std::distance(begin(all), end(all));
-}
 
 // Not even a zombie.
 bool IsGone(pid_t id) { return kill(id, 0) != 0 && errno == ESRCH; }
@@ -99,7 +93,7 @@ class Ports {
   Ports() = default;
   ~Ports() {
     node_.reset();
-    CHECK(Descriptors() == descriptors_);
+    CHECK(kit::OpenDescriptors() == descriptors_);
     // No child at all.
     CHECK(waitpid(-1, nullptr, WNOHANG) == -1);
     CHECK(errno == ECHILD);
@@ -142,7 +136,7 @@ class Ports {
   }
 
  private:
-  const std::ptrdiff_t descriptors_ = Descriptors();
+  const std::ptrdiff_t descriptors_ = kit::OpenDescriptors();
   std::mutex mutex_;
   std::map<gen::PID, std::string> reasons_;
 
@@ -637,9 +631,9 @@ TEST_CASE("port: fifty at once, again and again") {
     CHECK(ports->EventuallyProcesses(2));
   };
   round();
-  const std::ptrdiff_t descriptors = Descriptors();
+  const std::ptrdiff_t descriptors = kit::OpenDescriptors();
   round();
-  CHECK(Descriptors() == descriptors);
+  CHECK(kit::OpenDescriptors() == descriptors);
 }
 
 TEST_CASE("port: without descriptors there is no program, and nothing is left of it" *

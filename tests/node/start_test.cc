@@ -12,16 +12,14 @@
 namespace ergon::node {
 namespace {
 
-std::ptrdiff_t CountIn(const char* directory) {
-  return std::distance(std::filesystem::directory_iterator(directory), {});
+std::ptrdiff_t Threads() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
 }
-std::ptrdiff_t Threads() { return CountIn("/proc/self/task"); }
-std::ptrdiff_t Descriptors() { return CountIn("/proc/self/fd"); }
 
 TEST_CASE("start: without file descriptors it is an error with the reason, and nothing is left" *
           kit::WithoutDescriptors()) {
   const auto threads = Threads();
-  const auto descriptors = Descriptors();
+  const auto descriptors = kit::OpenDescriptors();
   int refused = 0;
   for (int more = 0; more < 16; ++more) {
     CAPTURE(more);
@@ -39,7 +37,7 @@ TEST_CASE("start: without file descriptors it is an error with the reason, and n
   CHECK(refused > 0);
   CHECK(refused < 16);
   CHECK(kit::Eventually([&] { return Threads() == threads; }));
-  CHECK(Descriptors() == descriptors);
+  CHECK(kit::OpenDescriptors() == descriptors);
   TestNode t;  // as soon as there are some
   CHECK(t.Run(t.Spawn(), [](Subject&) {}));
 }
