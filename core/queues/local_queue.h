@@ -12,7 +12,7 @@
 
 namespace ergon::core {
 
-template <std::uint32_t kCapacity = 256>
+template <std::uint32_t kCapacity = kRingCapacity>
 class LocalQueue {
  public:
   // Owner only.

@@ -18,7 +18,10 @@
 
 namespace ergon::core {
 
-template <std::uint32_t kCapacity = 256>
+// How many processes may wait in a worker's queue before it needs a lock. Their addresses take 8 KiB.
+inline constexpr std::uint32_t kRingCapacity = 1024;
+
+template <std::uint32_t kCapacity = kRingCapacity>
 class RunQueue {
  public:
   static_assert(kCapacity >= 2 && (kCapacity & (kCapacity - 1)) == 0, "must be a power of two");

@@ -10,6 +10,7 @@
 
 #include <doctest/doctest.h>
 
+#include <ergon/core/queues/run_queue.h>
 #include <ergon/core/threaded_dispatcher.h>
 #include <ergon/core/work_sharing.h>
 #include <ergon/core/work_stealing.h>
@@ -144,7 +145,7 @@ TEST_CASE(
 }
 
 TEST_CASE("threaded dispatcher: endless ones get their share, many more than fit into a ring") {
-  constexpr std::size_t kMany = 700;
+  constexpr std::size_t kMany = 3 * kRingCapacity;
   ForEachPolicy([](Make make) {
     auto dispatcher = make({.workers = 2});
     REQUIRE(dispatcher->Start(nullptr));

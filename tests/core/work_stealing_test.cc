@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <ergon/core/queues/run_queue.h>
 #include <ergon/core/work_stealing.h>
 #include "turns.h"
 
@@ -89,7 +90,7 @@ TEST_CASE("work stealing: a blocked worker's ring is run by another") {
 }
 
 TEST_CASE("work stealing: a blocked worker's overflow is run by another") {
-  CheckOthersRunWhatABlockedWorkerHas(2000);
+  CheckOthersRunWhatABlockedWorkerHas(2 * kRingCapacity);
 }
 
 TEST_CASE("work stealing: all but one blocked, the rest runs everything") {
