@@ -37,8 +37,15 @@ EnvelopePoolStats EnvelopePoolUsage() { return {}; }
 namespace {
 
 constexpr int kClasses = kEnvelopeClasses;
-constexpr int kLocalMagazines = 32;  // full ones that a thread keeps for itself, per class
+// In full magazines that a thread keeps for itself, per class: what a processor's second cache has room for.
+constexpr std::size_t kLocalBytes = 512 * 1024;
 constexpr int kMagazinesAsleep = 1;  // of these, while the thread sleeps
+
+// How many magazines that are.
+constexpr int LocalMagazines(std::size_t size_class) {
+  return static_cast<int>(kLocalBytes / (kMagazineSize * kEnvelopeAlignment * size_class));
+}
+static_assert(LocalMagazines(kClasses) > 1, "half of them is kept");
 
 // Never destroyed: threads may end, and free, after static destruction has begun.
 Depot& DepotOf(std::size_t size_class) {
@@ -128,9 +135,8 @@ __attribute__((noinline)) void Spill(void* block, std::size_t size_class) noexce
   Magazine* fresh = std::exchange(cache.empty[size_class], nullptr);
   if (fresh == nullptr) fresh = DepotOf(size_class).TakeEmpty();
   if (Magazine* current = cache.current[size_class]) {
-    if (cache.full_count[size_class] == kLocalMagazines) {
-      KeepNewest(cache, size_class, kLocalMagazines / 2);
-    }
+    const int most = LocalMagazines(size_class);
+    if (cache.full_count[size_class] >= most) KeepNewest(cache, size_class, most / 2);
     current->next = cache.full[size_class];
     cache.full[size_class] = current;
     ++cache.full_count[size_class];
