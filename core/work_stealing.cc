@@ -1,7 +1,8 @@
 // Where a worker looks for its next turn, and why in this order:
 //
 //   injected   every 61st turn, and after a turn that used up its budget: what comes from outside
-//              must not wait for a worker that always has something of its own
+//              must not wait for a worker that always has something of its own. After such a turn
+//              by turns with the queues, which must not wait for what comes from outside either
 //   slot       what the last turn made ready last: its data is in this core's cache. One entry, not
 //              queued, wakes nobody; a bounded number of times in a row, then it queues up
 //   fresh      what became ready otherwise, in order
@@ -72,7 +73,7 @@ class StealingWorker final : public ThreadedWorker {
   std::uint32_t until_injected_ = kInjectedInterval;  // picks
   std::uint32_t picks_ = 0;                           // from the queues
   std::uint32_t slot_runs_ = 0;
-  bool took_injected_ = false;
+  bool took_injected_ = false;  // since the last pick from the queues
   std::uint32_t random_;
   LocalQueue<> fresh_;
   LocalQueue<> spent_;
@@ -157,7 +158,6 @@ Schedulable* StealingWorker::Next() {
       slot_runs_ < kMaxSlotRuns && slot_.load(std::memory_order_relaxed) != nullptr) [[likely]] {
     --until_injected_;
     ++slot_runs_;
-    took_injected_ = false;
     if (Schedulable* next = slot_.exchange(nullptr, std::memory_order_relaxed)) [[likely]]
       return next;
   }
@@ -177,7 +177,6 @@ Schedulable* StealingWorker::TakeLocal() {
   const bool is_injected_turn = --until_injected_ == 0;
   if (is_injected_turn) until_injected_ = kInjectedInterval;
   const bool outside_first = is_injected_turn || (carry != nullptr && !took_injected_);
-  took_injected_ = false;
   if (outside_first) {
     if (Schedulable* next = owner_.injected().Pop()) {
       took_injected_ = true;
@@ -187,10 +186,14 @@ Schedulable* StealingWorker::TakeLocal() {
   }
   if (carry != nullptr) {
     // Alone, it goes on at once: through the queue, a thief would get it, and with it a cold cache.
-    if (slot_.load(std::memory_order_relaxed) == nullptr && !HasWork()) return carry;
+    if (slot_.load(std::memory_order_relaxed) == nullptr && !HasWork()) {
+      took_injected_ = false;
+      return carry;
+    }
     PushSpent(*carry);
   }
   if (Schedulable* next = TakeSlot()) return next;
+  took_injected_ = false;
   if (++picks_ % kSpentInterval == 0) {
     if (Schedulable* next = spent_.Pop()) return next;
     return fresh_.Pop();

@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -155,6 +157,39 @@ TEST_CASE("work stealing: a turn that yields alone is not handed around") {
   dispatcher->Schedule(turn);
   REQUIRE(done.WaitFor(kDeadlineNs));
   CHECK(moves == 0);
+}
+
+// What comes from outside makes something ready that uses up its budget once. With each of these waiting for all that
+// comes, a thousand senders would send before the first receiver gets its second turn.
+TEST_CASE("work stealing: what has used up its budget goes on, however much comes from outside") {
+  constexpr int kMany = 500;
+  constexpr int kMostWaiting = 4;
+  auto dispatcher = MakeWorkStealing({.workers = 1});
+  std::atomic<int> done{0};
+  int waiting = 0;
+  int most_waiting = 0;
+  std::vector<std::unique_ptr<Turn>> turns;
+  for (int i = 0; i < kMany; ++i) {
+    turns.push_back(std::make_unique<Turn>([&, is_first = true]() mutable {
+      if (std::exchange(is_first, false)) {
+        most_waiting = std::max(most_waiting, ++waiting);
+        return TurnEnd::kYielded;
+      }
+      --waiting;
+      ++done;
+      return TurnEnd::kCompleted;
+    }));
+    Turn& inside = *turns.back();
+    turns.push_back(std::make_unique<Turn>([&] {
+      dispatcher->Schedule(inside);
+      return TurnEnd::kCompleted;
+    }));
+    dispatcher->Schedule(*turns.back());
+  }
+  REQUIRE(dispatcher->Start(nullptr));
+  CHECK(Eventually([&] { return done.load() == kMany; }));
+  CHECK(dispatcher->Stop() == "");
+  CHECK(most_waiting <= kMostWaiting);
 }
 
 // Everything at once: each turn hands its ball on to a pseudo-random other player.
