@@ -62,8 +62,9 @@ Depot& DepotOf(std::size_t size_class) {
 struct ThreadCache {
   Magazine* current[kClasses + 1];
   Magazine* full[kClasses + 1];  // linked by `next`
-  // One that is empty, or null. Without it a thread that allocates and frees in turn, where one magazine ends and the
-  // next begins, would make and delete a magazine for each pair (Bonwick and Adams, "Magazines and Vmem", 2001, 3.1).
+  // Those that were full, linked likewise: they will be once more, when the thread frees what it has allocated. One
+  // would do for a thread that allocates and frees in turn, where one magazine ends and the next begins (Bonwick and
+  // Adams, "Magazines and Vmem", 2001, 3.1).
   Magazine* empty[kClasses + 1];
   int full_count[kClasses + 1];
   bool registered;
@@ -72,6 +73,13 @@ struct ThreadCache {
 // At a fixed distance from the thread's own register: no call finds it, and a function that only reads and writes it
 // saves no register.
 [[gnu::tls_model("initial-exec")]] constinit thread_local ThreadCache thread_cache{};
+
+void DeleteEmpty(ThreadCache& cache, int size_class) {
+  while (Magazine* const empty = cache.empty[size_class]) {
+    cache.empty[size_class] = empty->next;
+    delete empty;
+  }
+}
 
 struct ThreadCacheReturner {
   ThreadCacheReturner() { thread_cache.registered = true; }
@@ -83,7 +91,7 @@ struct ThreadCacheReturner {
         thread_cache.full[i] = current;
       }
       if (thread_cache.full[i] != nullptr) DepotOf(i).GiveFull(thread_cache.full[i], i);
-      delete std::exchange(thread_cache.empty[i], nullptr);
+      DeleteEmpty(thread_cache, i);
       thread_cache.current[i] = nullptr;
       thread_cache.full[i] = nullptr;
       thread_cache.full_count[i] = 0;
@@ -104,7 +112,10 @@ __attribute__((noinline)) void* Refill(std::size_t size_class) {
   if (magazine != nullptr) {
     cache.full[size_class] = magazine->next;
     --cache.full_count[size_class];
-    delete std::exchange(cache.empty[size_class], cache.current[size_class]);
+    if (Magazine* const current = cache.current[size_class]) {
+      current->next = cache.empty[size_class];
+      cache.empty[size_class] = current;
+    }
   } else {
     magazine = DepotOf(size_class).TakeFull(cache.current[size_class], size_class);
   }
@@ -132,8 +143,12 @@ __attribute__((noinline)) void Spill(void* block, std::size_t size_class) noexce
     return;
   }
   if (!cache.registered) RegisterThread();
-  Magazine* fresh = std::exchange(cache.empty[size_class], nullptr);
-  if (fresh == nullptr) fresh = DepotOf(size_class).TakeEmpty();
+  Magazine* fresh = cache.empty[size_class];
+  if (fresh != nullptr) {
+    cache.empty[size_class] = fresh->next;
+  } else {
+    fresh = DepotOf(size_class).TakeEmpty();
+  }
   if (Magazine* current = cache.current[size_class]) {
     const int most = LocalMagazines(size_class);
     if (cache.full_count[size_class] >= most) KeepNewest(cache, size_class, most / 2);
@@ -175,6 +190,7 @@ void ReleaseIdleEnvelopes() noexcept {
   ThreadCache& cache = thread_cache;
   for (int i = 1; i <= kClasses; ++i) {
     if (cache.full_count[i] > kMagazinesAsleep) KeepNewest(cache, i, kMagazinesAsleep);
+    DeleteEmpty(cache, i);
   }
 }
 

@@ -236,6 +236,22 @@ TEST_CASE("envelope pool: threads that end leave nothing behind") {
   CHECK(EnvelopePoolUsage().mapped_bytes <= before + (1 << 20));
 }
 
+TEST_CASE("envelope pool: who allocates many and then frees them, again and again, needs nobody") {
+  if (kSanitized) return;
+  InThread([] {
+    std::uint64_t visits[2] = {};
+    for (std::uint64_t& after : visits) {
+      for (int round = 0; round < 10; ++round) {
+        std::vector<Block> blocks;
+        for (int k = 0; k < 64 * 12; ++k) blocks.push_back(Allocate(512));
+        for (const Block& block : blocks) Free(block);
+      }
+      after = EnvelopePoolUsage().depot_visits;
+    }
+    CHECK(visits[1] == visits[0]);
+  });
+}
+
 TEST_CASE("envelope pool: who allocates and frees in turn needs nobody, wherever its arrays end") {
   if (kSanitized) return;
   InThread([] {
