@@ -2,7 +2,7 @@
 
 #include <cstdint>
 #include <new>
-#include <utility>
+#include <type_traits>
 
 #include <ergon/core/foundations/only_runtime.h>
 #include <ergon/core/foundations/sanitizers.h>
@@ -39,11 +39,11 @@ namespace {
 constexpr int kClasses = kEnvelopeClasses;
 // In full magazines that a thread keeps for itself, per class: what a processor's second cache has room for.
 constexpr std::size_t kLocalBytes = 512 * 1024;
-constexpr int kMagazinesAsleep = 1;  // of these, while the thread sleeps
+constexpr std::size_t kMagazinesAsleep = 1;  // of these, while the thread sleeps
 
 // How many magazines that are.
-constexpr int LocalMagazines(std::size_t size_class) {
-  return static_cast<int>(kLocalBytes / (kMagazineSize * kEnvelopeAlignment * size_class));
+constexpr std::size_t LocalMagazines(std::size_t size_class) {
+  return kLocalBytes / (kMagazineSize * kEnvelopeAlignment * size_class);
 }
 static_assert(LocalMagazines(kClasses) > 1, "half of them is kept");
 
@@ -58,27 +58,24 @@ Depot& DepotOf(std::size_t size_class) {
   return depots[size_class];
 }
 
-// What a thread owns. Trivial, so that access needs no initialisation guard.
+// What a thread owns. Constant at first and trivially destroyed, so that access needs no initialisation guard.
 struct ThreadCache {
   Magazine* current[kClasses + 1];
-  Magazine* full[kClasses + 1];  // linked by `next`
-  // Those that were full, linked likewise: they will be once more, when the thread frees what it has allocated. One
+  MagazineList full[kClasses + 1];
+  // Those that were full: they will be once more, when the thread frees what it has allocated. One
   // would do for a thread that allocates and frees in turn, where one magazine ends and the next begins (Bonwick and
   // Adams, "Magazines and Vmem", 2001, 3.1).
-  Magazine* empty[kClasses + 1];
-  int full_count[kClasses + 1];
+  MagazineList empty[kClasses + 1];
   bool registered;
   bool ended;
 };
 // At a fixed distance from the thread's own register: no call finds it, and a function that only reads and writes it
 // saves no register.
 [[gnu::tls_model("initial-exec")]] constinit thread_local ThreadCache thread_cache{};
+static_assert(std::is_trivially_destructible_v<ThreadCache>);
 
 void DeleteEmpty(ThreadCache& cache, int size_class) {
-  while (Magazine* const empty = cache.empty[size_class]) {
-    cache.empty[size_class] = empty->next;
-    delete empty;
-  }
+  while (Magazine* const empty = cache.empty[size_class].Pop()) delete empty;
 }
 
 struct ThreadCacheReturner {
@@ -86,15 +83,12 @@ struct ThreadCacheReturner {
   ~ThreadCacheReturner() {
     thread_cache.ended = true;
     for (int i = 1; i <= kClasses; ++i) {
-      if (Magazine* current = thread_cache.current[i]) {
-        current->next = thread_cache.full[i];
-        thread_cache.full[i] = current;
-      }
-      if (thread_cache.full[i] != nullptr) DepotOf(i).GiveFull(thread_cache.full[i], i);
+      MagazineList& full = thread_cache.full[i];
+      if (Magazine* current = thread_cache.current[i]) full.Push(current);
+      if (full.head != nullptr) DepotOf(i).GiveFull(full.head, i);
       DeleteEmpty(thread_cache, i);
       thread_cache.current[i] = nullptr;
-      thread_cache.full[i] = nullptr;
-      thread_cache.full_count[i] = 0;
+      full = {};
     }
   }
 };
@@ -108,14 +102,9 @@ __attribute__((noinline)) void* Refill(std::size_t size_class) {
   ThreadCache& cache = thread_cache;
   if (cache.ended) return DepotOf(size_class).TakeBlock(size_class);
   if (!cache.registered) RegisterThread();
-  Magazine* magazine = cache.full[size_class];
+  Magazine* magazine = cache.full[size_class].Pop();
   if (magazine != nullptr) {
-    cache.full[size_class] = magazine->next;
-    --cache.full_count[size_class];
-    if (Magazine* const current = cache.current[size_class]) {
-      current->next = cache.empty[size_class];
-      cache.empty[size_class] = current;
-    }
+    if (Magazine* const current = cache.current[size_class]) cache.empty[size_class].Push(current);
   } else {
     magazine = DepotOf(size_class).TakeFull(cache.current[size_class], size_class);
   }
@@ -124,12 +113,13 @@ __attribute__((noinline)) void* Refill(std::size_t size_class) {
 }
 
 // Gives all full magazines but the newest `kept`, whose blocks are warm, to the depot. There are more.
-void KeepNewest(ThreadCache& cache, int size_class, int kept) {
-  Magazine* last_kept = cache.full[size_class];
-  for (int i = 1; i < kept; ++i) last_kept = last_kept->next;
+void KeepNewest(ThreadCache& cache, int size_class, std::size_t kept) {
+  MagazineList& full = cache.full[size_class];
+  Magazine* last_kept = full.head;
+  for (std::size_t i = 1; i < kept; ++i) last_kept = last_kept->next;
   DepotOf(size_class).GiveFull(last_kept->next, size_class);
   last_kept->next = nullptr;
-  cache.full_count[size_class] = kept;
+  full.count = kept;
 }
 
 __attribute__((noinline)) void Spill(void* block, std::size_t size_class) noexcept {
@@ -143,18 +133,12 @@ __attribute__((noinline)) void Spill(void* block, std::size_t size_class) noexce
     return;
   }
   if (!cache.registered) RegisterThread();
-  Magazine* fresh = cache.empty[size_class];
-  if (fresh != nullptr) {
-    cache.empty[size_class] = fresh->next;
-  } else {
-    fresh = DepotOf(size_class).TakeEmpty();
-  }
+  Magazine* fresh = cache.empty[size_class].Pop();
+  if (fresh == nullptr) fresh = DepotOf(size_class).TakeEmpty();
   if (Magazine* current = cache.current[size_class]) {
-    const int most = LocalMagazines(size_class);
-    if (cache.full_count[size_class] >= most) KeepNewest(cache, size_class, most / 2);
-    current->next = cache.full[size_class];
-    cache.full[size_class] = current;
-    ++cache.full_count[size_class];
+    const std::size_t most = LocalMagazines(size_class);
+    if (cache.full[size_class].count >= most) KeepNewest(cache, size_class, most / 2);
+    cache.full[size_class].Push(current);
   }
   cache.current[size_class] = fresh;
   fresh->Put(block);
@@ -189,7 +173,7 @@ __attribute__((noinline)) void FreeEnvelope(void* memory, std::uint8_t size_clas
 void ReleaseIdleEnvelopes() noexcept {
   ThreadCache& cache = thread_cache;
   for (int i = 1; i <= kClasses; ++i) {
-    if (cache.full_count[i] > kMagazinesAsleep) KeepNewest(cache, i, kMagazinesAsleep);
+    if (cache.full[i].count > kMagazinesAsleep) KeepNewest(cache, i, kMagazinesAsleep);
     DeleteEmpty(cache, i);
   }
 }
