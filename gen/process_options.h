@@ -69,7 +69,8 @@ struct ProcessOptions {
 inline constexpr std::chrono::nanoseconds kDefaultCallTimeout = std::chrono::seconds(5);
 
 struct CallOptions {
-  std::chrono::nanoseconds timeout = kDefaultCallTimeout;  // more than 0; kInfinite: no limit
+  // More than 0; kInfinite: no limit. One of a second or more may end 10 ms late.
+  std::chrono::nanoseconds timeout = kDefaultCallTimeout;
   std::optional<MessagePriority> priority = std::nullopt;  // none: the sender's send_priority
   TraceId trace = 0;  // 0: that of the message the sender handles, if it has one
 };

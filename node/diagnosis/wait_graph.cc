@@ -46,7 +46,8 @@ void WaitGraph::BreakDeadlock(const ProcessSlot& caller) {
   std::vector<Link> circle;
   if (!FindCircle(caller, circle)) return;
   // Whoever sees the circle chooses the same one of them, the last that has called, and only one
-  // can end its wait. Its request was not begun with: what handles it would have called later.
+  // can end its wait. Its request was not begun with: what handles it would have called later, at an exact time
+  // (Process::TimeOfCall).
   const auto last = std::ranges::max_element(
       circle, {}, [](const Link& link) { return std::tuple(link.edge.since, link.edge.id); });
   std::rotate(circle.begin(), last, circle.end());

@@ -220,6 +220,13 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   // Sends to another node when there is room: too much waits for that node.
   [[gnu::cold]] gen::Result<void> SendWhenThereIsRoom(gen::PID to, core::EnvelopePtr& envelope);
   [[gnu::cold]] void RecordSend(gen::PID to, const core::Envelope& envelope);
+  struct CallTime {
+    std::int64_t begins;
+    std::int64_t deadline;  // 0: none
+  };
+  // Returns when a call begins and must be answered, in Clock ns. `callee`: null if it is of another node.
+  [[nodiscard]] CallTime TimeOfCall(const ProcessSlot* callee,
+                                    std::chrono::nanoseconds timeout) const;
   // Returns why a call has no answer, and ends its edge.
   [[gnu::noinline]] gen::Error CallUnanswered(const gen::Result<core::AwaitOutcome>& outcome,
                                               CallEdge& edge);

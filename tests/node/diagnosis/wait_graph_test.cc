@@ -99,6 +99,34 @@ TEST_CASE("wait graph: a time-out does not make it less of a deadlock") {
         gen::ErrDeadlock);
 }
 
+// Calls read the exact time only where it matters, and the coarse clock stands still for milliseconds.
+TEST_CASE("wait graph: the last one is told, however soon after the others it has called") {
+  const int rounds = kit::Scaled(400);
+  TestNode t({.workers = 3});
+  const gen::PID a = t.Spawn(Asking());
+  const gen::PID b = t.Spawn(Asking());
+  const gen::PID c = t.Spawn(Asking());
+  for (int i = 0; i < rounds; ++i) {
+    std::atomic<int> told{0};
+    // Each is in a handler of its own before the next one calls it.
+    const auto call = [&](gen::PID to, std::size_t before, bool is_last) {
+      return [&t, &told, to, before, is_last](Subject& self) {
+        CHECK(kit::Eventually([&] { return t.node.WaitForGraph().size() == before; }));
+        const auto answer = self.Call<int>(to, AskInTurn{}, kPatient);
+        CHECK(answer.has_value() != is_last);
+        if (!answer) CHECK(answer.error() == gen::ErrDeadlock);
+        ++told;
+      };
+    };
+    t.Begin(c, call(a, 2, true));
+    t.Begin(b, call(c, 1, false));
+    t.Begin(a, call(b, 0, false));
+    REQUIRE(kit::Eventually([&] { return told == 3; }));
+  }
+  CHECK(kit::Eventually(
+      [&] { return t.node.Info().dropped_expired == static_cast<std::uint64_t>(rounds); }));
+}
+
 TEST_CASE("wait graph: of two that close a circle at the same time exactly one is told") {
   const int rounds = kit::Scaled(2000);
   TestNode t;
