@@ -88,7 +88,7 @@ check() {
   asker=$(part asker "$2")
   says "$asker" "<gdb@localhost.3.1> debugger_program::Asker"
   # Without debug information the function that the switch is a part of.
-  grep -qE '^#0 .* ergon::core::(Fiber::SwitchInPlace|Worker::Park) ?\(' <<<"$asker" || fail "$1: the stack begins with: $asker"
+  grep -qE '^#0 .* ergon::core::(SwitchContext|Worker::Park) ?\(' <<<"$asker" || fail "$1: the stack begins with: $asker"
   # One that was inlined has no address.
   grep -qE '^#[0-9]+ +(.* )?debugger_program::Asker::Ask ?\(' <<<"$asker" || fail "$1: no handler in: $asker"
   [[ $(tail -n 1 <<<"$asker") == *"Fiber::Entry::Run"* ]] || fail "$1: the stack ends with: $asker"
