@@ -82,20 +82,17 @@ class OpenEdge {
 
 // An exact time takes four times as long as a coarse one. It is wanted where WaitGraph::BreakDeadlock looks which call
 // came last: of a call that may close a circle, because its callee waits already or is a pool; and of one that is made
-// while a request is handled, whose caller must not seem to have called later.
+// while a request is handled, whose caller must not seem to have called later. A call of another node takes far longer
+// than a look at the clock, and may begin several times (CallWhenThereIsRoom).
 [[gnu::always_inline]] inline Process::CallTime Process::TimeOfCall(
     const ProcessSlot* callee, std::chrono::nanoseconds timeout) const {
-  const bool may_close_circle =
-      callee != nullptr && (callee->WaitedForCertain() != 0 || callee->pool() != nullptr);
   const bool handles_request = current_ != nullptr && IsRequest(*current_);
-  if (!may_close_circle && !handles_request && timeout >= kLongTimeout && !rooms_.has_own_clock)
-      [[likely]] {
-    const std::int64_t now = MachineTime::CoarseNow();
-    if (timeout == gen::kInfinite) return {now, 0};
-    return {now, core::DeadlineAfter(now + core::kCoarseLag, timeout)};
-  }
-  const std::int64_t now = rooms_.clock.Now();
-  return {now, timeout == gen::kInfinite ? 0 : core::DeadlineAfter(now, timeout)};
+  const bool is_exact = callee == nullptr || callee->WaitedForCertain() != 0 ||
+                        callee->pool() != nullptr || handles_request || timeout < kLongTimeout ||
+                        rooms_.has_own_clock;
+  const std::int64_t now = is_exact ? rooms_.clock.Now() : MachineTime::CoarseNow();
+  if (timeout == gen::kInfinite) return {now, 0};
+  return {now, core::DeadlineAfter(is_exact ? now : now + core::kCoarseLag, timeout)};
 }
 
 gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::EnvelopePtr request,
