@@ -10,38 +10,22 @@
 #include <sys/mman.h>
 
 #include <ergon/core/foundations/sync.h>
+#include <ergon/core/messages/envelope_chunk.h>
 #include <ergon/core/messages/envelope_magazine.h>
 #include <ergon/core/messages/envelope_sizes.h>
 
 namespace ergon::core {
 
 inline constexpr std::size_t kEmptyMagazines = 16;  // kept ready per class
-inline constexpr std::size_t kChunkBytes = 256 * 1024;
-inline constexpr std::size_t kDepotBytes =
-    4 << 20;  // kept ready per class; more than this is given back
+// In full magazines, kept ready per class: as much as a thread keeps for itself. More than this goes back to its chunks:
+// those give blocks out in the order of their addresses, magazines in that in which they came back.
+inline constexpr std::size_t kDepotBytes = 512 * 1024;
 // A class with this many chunks gets further chunks from huge pages, several at once: the first touch of a small page
 // costs more than everything else that is done for the messages on it.
 inline constexpr std::size_t kSmallChunks = 8;
 inline constexpr std::size_t kChunksAtOnce = 8;
 inline constexpr std::size_t kHugePage = kChunksAtOnce * kChunkBytes;
-inline constexpr std::size_t kSpareChunks = 8;  // free chunks that stay mapped per class
-
-struct FreeBlock {
-  FreeBlock* next;
-};
-
-// Stands at the start of its 256 KiB, which are aligned to their size. The chunk of a block is found by masking the
-// address of the block.
-struct Chunk {
-  Chunk* next;  // in the class's list of chunks with free blocks
-  Chunk* previous;
-  FreeBlock* free;  // blocks that came back
-  std::uint32_t free_count;
-  std::uint32_t uncut;  // blocks at the end that were never given out
-  std::uint32_t total;
-  bool listed;
-};
-static_assert(sizeof(Chunk) <= kEnvelopeAlignment);
+inline constexpr std::size_t kSpareChunks = 16;  // free chunks that stay mapped per class: 4 MiB
 
 // Aligned, so that the depots of two sizes share no cache line.
 class alignas(64) Depot {
@@ -73,7 +57,7 @@ class alignas(64) Depot {
         full_.Push(magazine);
         continue;
       }
-      while (magazine->count() > 0) ReturnToChunk(magazine->Take(), unmapper);
+      while (magazine->count() > 0) ReturnToChunk(magazine->TakeBack(), unmapper);
       KeepEmpty(magazine);
     }
   }
@@ -151,38 +135,18 @@ class alignas(64) Depot {
   }
 
   void Cut(Magazine& magazine, int size_class) {
-    const std::size_t block_bytes = kEnvelopeAlignment * static_cast<std::size_t>(size_class);
-    if (with_free_ == nullptr) Grow(block_bytes);
-    Chunk* chunk = with_free_;
-    if (chunk->free_count == chunk->total) --spare_;
-    while (magazine.count() < kMagazineSize && chunk->free != nullptr) {
-      magazine.Put(chunk->free);
-      chunk->free = chunk->free->next;
-      --chunk->free_count;
-    }
-    // Highest address first into the array, so that allocation walks upwards.
-    auto fresh = static_cast<std::uint32_t>(kMagazineSize - magazine.count());
-    if (fresh > chunk->uncut) fresh = chunk->uncut;
-    char* base = reinterpret_cast<char*>(chunk) + kEnvelopeAlignment;
-    const std::uint32_t first = chunk->total - chunk->uncut;
-    for (char* block = base + (first + fresh) * block_bytes; block != base + first * block_bytes;) {
-      block -= block_bytes;
-      magazine.Put(block);
-    }
-    chunk->uncut -= fresh;
-    chunk->free_count -= fresh;
-    if (chunk->free_count == 0) Unlist(chunk);
+    if (with_free_ == nullptr) Grow(size_class);
+    Chunk* const chunk = with_free_;
+    if (chunk->IsWhole()) --spare_;
+    chunk->Cut(magazine);
+    if (!chunk->HasFree()) Unlist(chunk);
   }
 
   void ReturnToChunk(void* block, Unmapper& unmapper) {
-    auto* chunk =
-        reinterpret_cast<Chunk*>(reinterpret_cast<std::uintptr_t>(block) & ~(kChunkBytes - 1));
-    auto* free = static_cast<FreeBlock*>(block);
-    free->next = chunk->free;
-    chunk->free = free;
-    ++chunk->free_count;
+    Chunk* const chunk = Chunk::Of(block);
+    chunk->Return(block);
     if (!chunk->listed) List(chunk);
-    if (chunk->free_count == chunk->total && ++spare_ > kSpareChunks) {
+    if (chunk->IsWhole() && ++spare_ > kSpareChunks) {
       --spare_;
       --chunks_;
       Unlist(chunk);
@@ -190,18 +154,14 @@ class alignas(64) Depot {
     }
   }
 
-  void Grow(std::size_t block_bytes) {
+  void Grow(int size_class) {
     const bool huge = chunks_ >= kSmallChunks;
     const std::size_t count = huge ? kChunksAtOnce : 1;
     char* const memory = MapAligned(count * kChunkBytes);
     if (huge) (void)madvise(memory, kHugePage, MADV_HUGEPAGE);  // small pages do as well
     // The chunk with the lowest address is used first.
     for (std::size_t i = count; i-- > 0;) {
-      auto* chunk = new (memory + i * kChunkBytes) Chunk{};
-      chunk->total = static_cast<std::uint32_t>((kChunkBytes - kEnvelopeAlignment) / block_bytes);
-      chunk->uncut = chunk->total;
-      chunk->free_count = chunk->total;
-      List(chunk);
+      List(new (memory + i * kChunkBytes) Chunk(size_class));
     }
     chunks_ += count;
     spare_ += count;

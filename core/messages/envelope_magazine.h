@@ -22,8 +22,17 @@ class Magazine {
     __builtin_prefetch(places_[place], 1);  // what is taken soon
     return places_[place + kAhead];
   }
+  // Does what Take does, for who does not use the block soon.
+  [[nodiscard]] void* TakeBack() noexcept { return places_[--count_ + kAhead]; }
   // Adds a block. The magazine must have room for it.
   void Put(void* block) noexcept { places_[count_++ + kAhead] = block; }
+  // Adds that many blocks, for which the magazine must have room. The caller writes them where the result points, the
+  // one that is taken first at the end.
+  [[nodiscard]] void** PutMany(std::size_t count) noexcept {
+    void** const places = places_ + count_ + kAhead;
+    count_ += count;
+    return places;
+  }
 
  private:
   static constexpr std::size_t kAhead = 4;

@@ -3,10 +3,11 @@
 // Source: Bonwick and Adams, "Magazines and Vmem" (2001). A thread allocates from and frees to its own arrays of 64
 // pointers; full and empty arrays change hands in a shared depot under a lock, so a lock is taken at most once in 64
 // blocks (each keeps an empty array, so that it takes none where one array ends and the next begins), and a block freed
-// by another thread than its allocator's needs no bookkeeping. Blocks are cut from 256 KiB chunks; what the depot holds
-// beyond a limit goes back to its chunk, and an empty chunk goes back to the system: after a burst the memory returns,
-// if its blocks are freed more or less in the order they were allocated, or backwards. What threads and the depot keep
-// of a burst freed at random lies all over its chunks, which then stay for the next burst.
+// by another thread than its allocator's needs no bookkeeping. Blocks are cut from 256 KiB chunks, in the order of
+// their addresses; what the depot holds beyond a limit goes back to its chunk, and a chunk without a block in use goes
+// back to the system: after a burst the memory returns, if its blocks are freed more or less in the order they were
+// allocated, or backwards. What threads and the depot keep of a burst freed at random lies all over its chunks, which
+// then stay for the next burst.
 //
 // In sanitizer builds every envelope is an allocation of its own, so that misuse is found.
 #pragma once

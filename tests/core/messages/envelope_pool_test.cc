@@ -157,7 +157,8 @@ TEST_CASE("envelope pool: many threads, every block belongs to one at a time") {
 }
 
 constexpr std::size_t kBurst = 1'000'000;
-constexpr std::size_t kKept = 8 << 20;  // the depot's 4 MiB and some chunks that are not full
+constexpr std::size_t kKept =
+    8 << 20;  // the depot's free chunks, 4 MiB, and some that are not whole
 
 std::vector<Block> Burst(std::size_t bytes) {
   std::vector<Block> blocks(kBurst);
@@ -204,6 +205,28 @@ TEST_CASE("envelope pool: a second burst finds the blocks of the first") {
   MESSAGE("mapped after bursts freed at random: " << after[0] << " " << after[1] << " "
                                                   << after[2]);
   CHECK(after[2] <= after[0] + kKept);
+}
+
+TEST_CASE(
+    "envelope pool: bursts lie in the order of addresses, whatever bursts there were before") {
+  if (kSanitized) return;
+  // What one thread and the depot keep in magazines, 512 KiB each, comes in any order.
+  constexpr std::size_t kElsewhere = 2 * 512 * 1024 / 64;
+  std::minstd_rand random(1);
+  for (int burst = 0; burst < 4; ++burst) {
+    InThread([&] {
+      std::vector<Block> blocks = Burst(64);
+      std::size_t side_by_side = 0;
+      for (std::size_t i = 1; i < blocks.size(); ++i) {
+        const auto before = reinterpret_cast<std::uintptr_t>(blocks[i - 1].memory);
+        if (reinterpret_cast<std::uintptr_t>(blocks[i].memory) == before + 64) ++side_by_side;
+      }
+      // Where blocks lie elsewhere, they are missing between two others, too.
+      CHECK(side_by_side >= kBurst - 3 * kElsewhere);
+      std::shuffle(blocks.begin(), blocks.end(), random);
+      for (const Block& block : blocks) Free(block);
+    });
+  }
 }
 
 TEST_CASE("envelope pool: before it sleeps, a thread gives back what it has gathered") {
