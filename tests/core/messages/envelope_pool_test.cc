@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <mutex>
 #include <random>
 #include <thread>
 #include <utility>
@@ -154,6 +155,51 @@ TEST_CASE("envelope pool: many threads, every block belongs to one at a time") {
     if (std::uint64_t* rest = place.load()) FreeEnvelope(rest, static_cast<std::uint8_t>(rest[15]));
   }
   CHECK(damaged == 0);
+}
+
+TEST_CASE("envelope pool: bursts that other threads free, every block belongs to one at a time") {
+  constexpr int kThreads = 4;
+  constexpr int kRounds = 40;
+  constexpr unsigned kMost =
+      kSanitized ? 500 : 60'000;  // several times what a thread and the depot keep
+  // What a thread has allocated in one round; the next thread that comes by checks and frees it.
+  std::vector<std::vector<Block>> shared(3);
+  std::mutex mutex;
+  std::atomic<std::uint64_t> stamps{0};
+  std::atomic<std::size_t> damaged{0};
+  const auto check_and_free = [&damaged](const std::vector<Block>& blocks) {
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      std::uint64_t words[8];
+      std::memcpy(words, blocks[i].memory, sizeof words);
+      if (words[0] != i || std::count(words + 1, words + 8, words[1]) != 7) damaged.fetch_add(1);
+      Free(blocks[i]);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      std::minstd_rand random(static_cast<unsigned>(t) + 1);
+      for (int round = 0; round < kRounds; ++round) {
+        std::vector<Block> blocks(random() % kMost);
+        const std::size_t bytes = 64 * (1 + random() % 3);
+        const std::uint64_t stamp = stamps.fetch_add(1);
+        for (std::size_t i = 0; i < blocks.size(); ++i) {
+          blocks[i] = Allocate(bytes);
+          const std::uint64_t words[8] = {i, stamp, stamp, stamp, stamp, stamp, stamp, stamp};
+          std::memcpy(blocks[i].memory, words, sizeof words);
+        }
+        {
+          std::lock_guard lock(mutex);
+          blocks.swap(shared[random() % shared.size()]);
+        }
+        check_and_free(blocks);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::vector<Block>& blocks : shared) check_and_free(blocks);
+  CHECK(stamps.load() == kThreads * kRounds);
+  CHECK(damaged.load() == 0);
 }
 
 constexpr std::size_t kBurst = 1'000'000;
