@@ -18,7 +18,6 @@
 #include <ergon/gen/host/process_host.h>
 #include <ergon/gen/log.h>
 #include <ergon/gen/mutex.h>
-#include <ergon/gen/notices.h>
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/process/current_process.h>
 #include <ergon/node/process/outgoing_marks.h>

@@ -6,9 +6,7 @@
 #include <ergon/core/messages/mailbox_idle.h>
 #include <ergon/core/turns/worker.h>
 #include <ergon/gen/notices.h>
-#include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/back_pressure.h>
-#include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/drops.h>
 #include <ergon/node/delivery/request_claims.h>
 #include <ergon/node/delivery/ticks.h>

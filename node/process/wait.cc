@@ -1,5 +1,6 @@
 // Suspending a process.
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include <ergon/core/foundations/thrown_text.h>
@@ -159,14 +160,10 @@ gen::Result<core::AwaitOutcome> ProcessRunner::WaitUnusually(std::uint64_t id,
     const bool is_inside = parent != nullptr && parent->starting_child() == process->Id();
     process = is_inside ? parent : nullptr;
   }
-  if (first == nullptr) {
-    auto outcome = WaitOnce(id, deadline, response);
-    Measuring::NoteCall(*this, id);
-    return outcome;
-  }
-  InitTimer timer(rooms_.timers, *first, end);
+  std::optional<InitTimer> timer;
+  if (first != nullptr) timer.emplace(rooms_.timers, *first, end);
   auto outcome = WaitOnce(id, deadline, response);
-  if (!timer.Disarm()) first->GetTransition().late = true;
+  if (timer && !timer->Disarm()) first->GetTransition().late = true;
   Measuring::NoteCall(*this, id);
   return outcome;
 }

@@ -164,7 +164,7 @@ class alignas(64) ProcessSlot : public core::Schedulable {
 
   // -- what it waits for --
 
-  // Returns the slot's edge; null: no process in it has made a Call yet. It may be there all the same.
+  // Returns the slot's edge, or null if there is none, because no process has made a Call in this slot so far.
   [[nodiscard]] CallEdge* call_edge() const noexcept {
     ProcessExtras* extras = ExtrasIfAny();
     return extras == nullptr ? nullptr : &extras->edge;
