@@ -13,7 +13,6 @@
 
 #include <fmt/core.h>
 
-#include <ergon/core/foundations/sanitizers.h>
 #include <ergon/node/trace_file.h>
 
 #include <kit/child.h>
@@ -22,22 +21,28 @@
 namespace ergon::node {
 namespace {
 
-// For a test case that forks while another thread allocates. GCC's address sanitizer does not take the locks of its
-// allocator at a fork, so that the child may wait for one for ever: any program's, also one without a node.
-doctest::skip WhileOthersAllocate() { return doctest::skip(ERGON_ASAN != 0); }
+// For a test case that forks while another thread allocates. GCC's sanitizers do not take all locks of their allocators
+// at a fork, so that the child may wait for one for ever: any program's, also one without a node.
+doctest::skip WhileOthersAllocate() { return doctest::skip(kit::kSanitized); }
 
-// Runs a function in a fork, and returns the exit status that it returns; -1 if it does not.
+// Runs a function in a fork, and returns the exit status that it returns; -1 if it does not, which fails the test with
+// the reason.
 int InFork(const std::function<int()>& function) {
   const pid_t pid = fork();
   if (pid == 0) _exit(function());
   int status = -1;
   const bool ended = kit::Eventually([&] { return waitpid(pid, &status, WNOHANG) == pid; });
   if (!ended) {
+    FAIL_CHECK("the child does not end");
     kill(pid, SIGKILL);
     (void)waitpid(pid, nullptr, 0);
     return -1;
   }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  if (!WIFEXITED(status)) {
+    FAIL_CHECK(fmt::format("signal {} ended the child", WTERMSIG(status)));
+    return -1;
+  }
+  return WEXITSTATUS(status);
 }
 
 // Of the first that is not told that it is in a fork; 0: all are.
