@@ -22,7 +22,7 @@
 // express stack, see mailbox.h) closes that window by `WakeIfIdle`.
 //
 // Memory orders: a push releases the envelope's content to the consumer's acquire load of the word.
-// TryIdle and WakeIfIdle are sequentially consistent, because they form Dekker's pattern with the
+// TryIdle, TryIdleSince and WakeIfIdle are sequentially consistent, because they form Dekker's pattern with the
 // express stack: one side stores "idle" and then looks at the express stack, the other side pushes
 // to the express stack and then looks at "idle".
 #pragma once
@@ -86,7 +86,7 @@ class DispatchState {
   [[nodiscard]] PushOutcome PushAndAccept(Envelope* envelope) noexcept;
 
   // To be called after a push to the express stack. Returns true if the process was idle: the caller has to schedule
-  // it. May be called from any thread. Partner: TryIdle.
+  // it. May be called from any thread. Partners: TryIdle and TryIdleSince.
   [[nodiscard]] bool WakeIfIdle() noexcept;
 
   // -- the rest belongs to the one that has the right to run the process --
@@ -103,6 +103,18 @@ class DispatchState {
     if (marker != nullptr) [[likely]]
       return Replace(ToTop(marker), kIdle);
     return Replace(kBusy, kIdle) || Replace(kRedirectedBusy, kRedirectedIdle);
+  }
+
+  // Returns whether `newest`, an envelope that was taken, is the newest one still; `count` is for TryIdleSince.
+  [[nodiscard]] bool IsTop(const Envelope* newest, std::uint64_t& count) const noexcept {
+    count = word_.load(std::memory_order_acquire) ^ ToTop(newest);  // as Top
+    return (count & kTopMask) == 0;
+  }
+  // Does what TryIdle does, when IsTop has returned true. Afterwards the caller must look at the express stack, too.
+  [[nodiscard]] bool TryIdleSince(const Envelope* newest, std::uint64_t count) noexcept {
+    std::uint64_t word = count | ToTop(newest);
+    return word_.compare_exchange_strong(word, count | kIdle, std::memory_order_seq_cst,
+                                         std::memory_order_relaxed);
   }
 
   // Forgets `marker` while staying busy, if nothing is above it: it can then leave the mailbox.
@@ -160,9 +172,11 @@ class DispatchState {
   // Replaces `from` by `to`, keeping the count. Returns false if the top is something else.
   bool Replace(std::uint64_t from, std::uint64_t to) noexcept {
     std::uint64_t word = word_.load(std::memory_order_relaxed);
+    std::uint64_t count;  // the word without its top, if that is `from`
     do {
-      if ((word & kTopMask) != from) return false;
-    } while (!word_.compare_exchange_weak(word, (word & ~kTopMask) | to, std::memory_order_seq_cst,
+      count = word ^ from;
+      if ((count & kTopMask) != 0) return false;
+    } while (!word_.compare_exchange_weak(word, count | to, std::memory_order_seq_cst,
                                           std::memory_order_relaxed));
     return true;
   }

@@ -78,8 +78,9 @@ void Mailbox::AppendMain() noexcept {
 }
 
 Envelope* Mailbox::PopArrived() noexcept {
-  if (!DrainMain()) [[unlikely]]
-    return Pop();
+  while (!DrainMain()) {
+    if (Envelope* const express = PopExpress()) return express;
+  }
   CountTaken();
   return main_.PopFront();
 }

@@ -103,30 +103,20 @@ class Mailbox {
 
   // Returns the next envelope in the order of the lanes, or null; with `with_main` false only from Urgent and System.
   // It must be given back with Release or taken out with Detach, one at a time, except those of PopExpressOf.
-  [[nodiscard, gnu::always_inline]] Envelope* Pop(bool with_main = true) noexcept {
-    if (MayHaveExpress()) [[unlikely]] {
-      if (Envelope* const envelope = PopExpress()) return envelope;
-    }
-    if (!with_main) [[unlikely]]
-      return nullptr;
-    if (main_.empty()) {
-      Envelope* const top = state_.Top();
-      if (top == marker_) return nullptr;
-      if (top->next != marker_) return PopArrived();
-      SetMarker(top);  // what has arrived alone needs no turning round
-      CountTaken();
-      return top;
-    }
-    if (is_draining_) [[unlikely]]
-      return PopArrived();
-    CountTaken();
-    return main_.PopFront();
-  }
+  // Defined, with what else ends a turn, in mailbox_turn.h.
+  [[nodiscard]] Envelope* Pop(bool with_main = true) noexcept;
   // Returns the first envelope of that kind in Urgent and System, or null.
   [[nodiscard]] Envelope* PopExpressOf(std::uint8_t kind) noexcept;
   // Ends the handling of an envelope that Pop returned: destroys the value, frees the memory.
   void Release(Envelope* envelope) noexcept {
+    ReleaseValue(envelope);
+    ReleaseMemory(envelope);
+  }
+  // The two steps of Release.
+  void ReleaseValue(Envelope* envelope) noexcept {
     if (HasValueToDestroy(*envelope)) ConsumeValue(*envelope);
+  }
+  void ReleaseMemory(Envelope* envelope) noexcept {
     if (envelope != marker_) [[likely]] {
       FreeEnvelope(envelope, envelope->size_class);
     } else {
@@ -152,8 +142,13 @@ class Mailbox {
   // the caller must not touch the mailbox. Between giving up and taking back, others may have run the process, closed
   // the mailbox and opened it again: after false the caller must not rely on anything it knew about the process.
   [[nodiscard]] bool TryIdle(bool with_main = true) noexcept;
-  // Does what TryIdle does, when Pop has just returned null. Defined in mailbox_idle.h.
+  // Does what TryIdle does, when Pop has just returned null.
   [[nodiscard]] bool TryIdleAfterPop() noexcept;
+  // Returns whether nothing else waits in the lists and in Main. The express stack is not looked at: ReleaseAndTryIdle does
+  // that. `envelope` is what Pop has returned last, and is not released; `count` is for ReleaseAndTryIdle.
+  [[nodiscard]] bool IsLast(const Envelope* envelope, std::uint64_t& count) const noexcept;
+  // Does what ReleaseMemory and TryIdle do, when IsLast has returned true.
+  [[nodiscard]] bool ReleaseAndTryIdle(Envelope* envelope, std::uint64_t count) noexcept;
   // Returns whether a message waits in the owner's queue.
   [[nodiscard]] bool HasQueued() const noexcept {
     return queued_.load(std::memory_order_seq_cst) != 0;
@@ -198,8 +193,11 @@ class Mailbox {
             reinterpret_cast<std::uintptr_t>(system_.head)) != 0;
   }
   Envelope* PopExpress() noexcept;
-  // The part of TryIdle that follows when the lists are empty, or without Main. Defined in mailbox_idle.h.
+  // The part of TryIdle that follows when the lists are empty, or without Main.
   bool TryIdleOnceEmpty(bool with_main) noexcept;
+  // Looks at the express stack and the owner's queue once the state is idle. Returns false if something waits there, and
+  // the right to run was taken back.
+  bool StaysIdle(bool with_main) noexcept;
   void Prepare(std::uint32_t capacity) noexcept;
   PushOutcome PushExpress(Envelope* envelope) noexcept;
   // The part of Pop for Main messages, at least one, that are still on the stack or have to be turned round.

@@ -77,6 +77,7 @@ gen::Result<void> ProcessRunner::Open(const SpawnRequest& request,
   Measuring::Begin(*this);
   yield_on_send_ = request.options.yield_on_send;
   heir_ = request.heir;
+  if (heir_) due_ |= kPaceIsNoted;
   announce_ = request.announce;
   detached_ = request.options.detached;
   UsePriority(request.options.send_priority);
@@ -102,10 +103,11 @@ gen::Result<void> ProcessRunner::Open(const SpawnRequest& request,
 }
 
 void ProcessRunner::ForgetFormer() noexcept {
-  started_ = ending_ = answered_ = false;
-  hold_main_ = current_failed_ = has_queue_ = must_run_ = others_begin_ = yielded_ = false;
+  must_begin_ = true;
+  started_ = answered_ = false;
+  hold_main_ = current_failed_ = others_begin_ = yielded_ = false;
   unusual_ = true;
-  main_is_open_ = true;
+  taking_ = {};
   suspended_.store(false, std::memory_order_relaxed);
   marks_ = {};
   due_ = 0;
@@ -203,8 +205,7 @@ void ProcessRunner::OpenMailbox(const gen::ProcessOptions& options,
     cold.overflow = mailbox.overflow();
     cold.stash_limit = static_cast<std::size_t>(options.stash_size);
   }
-  has_queue_ = queue != nullptr;
-  if (!has_queue_) {
+  if (queue == nullptr) {
     // A pool says itself what its workers' mailboxes take.
     const bool is_chosen = options.mailbox_size != 0 || mailbox.IsChosen() || heir_;
     const int bound = options.mailbox_size != 0 ? options.mailbox_size : mailbox.bound();
@@ -212,6 +213,7 @@ void ProcessRunner::OpenMailbox(const gen::ProcessOptions& options,
                             : rooms_.mailbox_size.load(std::memory_order_relaxed));
     return;
   }
+  taking_.UseQueue(true);
   QueueLane* lane = GetQueueLane();
   if (lane == nullptr) {
     lane = new QueueLane;
@@ -233,7 +235,7 @@ bool ProcessRunner::RunInit(gen::Error& failure) {
   if (!status.stops() && !IsInitLate(transition_.get())) started_ = ReportStarted();
   if (started_) {
     unusual_ = rooms_.latency != nullptr;
-    must_run_ = behavior_->Receives() || status.has_next();
+    must_begin_ = behavior_->Receives() || status.has_next();
     return true;
   }
   if (IsInitLate(transition_.get())) [[unlikely]] {  // whatever it has made of that
@@ -256,7 +258,7 @@ bool ProcessRunner::RunInitInline(gen::Error& failure) {
   if (ready) {
     // The child's first messages are for its own turns.
     activity_.SetState(gen::ProcessState::kIdle);
-    if (must_run_ || !mailbox_.TryIdle(TakesMain())) Schedule();
+    if (must_begin_ || !mailbox_.TryIdle(TakesMain())) Schedule();
   }
   SetCurrentProcess(parent);
   return ready;

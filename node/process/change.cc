@@ -42,7 +42,7 @@ void ProcessRunner::HandleChange(core::Envelope& envelope) {
   counts_.Taken();
   current_ = &envelope;
   activity_.NoteHandling(envelope);
-  if (due_ != 0) DoWhatIsDue();
+  if ((due_ & kBeforeHandler) != 0) DoWhatIsDue();
   answered_ = current_failed_ = false;
   const bool withdrawn = rooms_.withdrawn.TakeNote(envelope.ref);
   if (withdrawn || !MayBegin(envelope)) {
@@ -62,7 +62,6 @@ void ProcessRunner::HandleChange(core::Envelope& envelope) {
     counts_.Handled();
   }
   current_ = nullptr;
-  mailbox_.Release(&envelope);
 }
 
 }  // namespace ergon::node

@@ -163,12 +163,12 @@ core::Mailbox::Rest ProcessRunner::CloseMailbox(std::vector<core::EnvelopePtr>& 
   waiting = TakeStash();
   Receiving::Close(*this, waiting);
   core::Mailbox::Rest rest = mailbox_.Close();
-  if (has_queue_) {
+  if (taking_.HasQueue()) {
     // After the mailbox was closed: whoever pushes from now on finds the lane closed.
     for (auto& envelope : GetQueueLane()->Close(mailbox_)) {
       waiting.push_back(std::move(envelope));
     }
-    has_queue_ = false;
+    taking_.UseQueue(false);
   }
   if (ProcessCold* cold = ColdIfAny(); cold != nullptr && !cold->left_to_heir.empty()) {
     auto left = std::exchange(cold->left_to_heir, {});

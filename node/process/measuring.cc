@@ -19,7 +19,7 @@ BehaviorTimes& Measuring::TimesOf(const ProcessRunner& process) {
 void Measuring::Begin(ProcessRunner& process) {
   Latency* const latency = process.rooms_.latency;
   if (latency == nullptr) return;
-  process.due_ |= ProcessRunner::kMeasures;
+  process.due_ |= kMeasures;
   process.marks_.SetMeasured();
   ProcessCold& cold = process.Cold();
   cold.handling_since = 0;

@@ -29,7 +29,7 @@ bool ProcessRunner::PutInOrder(core::Envelope& notice) {
   notice.lane = core::Lane::kMain;
   notice.flags |= core::Envelope::kFlagInOrder;
   CountOwnInMain(1);
-  if (has_queue_) {
+  if (taking_.HasQueue()) {
     GetQueueLane()->PutBehind(core::EnvelopePtr(&notice), mailbox_);
   } else {
     // The process itself cannot find its mailbox closed or full.

@@ -155,7 +155,7 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   void SetDuty(gen::PID worker, gen::WorkerDuty duty) override;
   void SetWorkerMailboxSize(gen::PID worker, std::uint32_t messages) override;
   [[nodiscard]] gen::WorkerProgress Progress(gen::PID worker) const override;
-  [[nodiscard]] bool HasQueue() const override { return has_queue_; }
+  [[nodiscard]] bool HasQueue() const override { return taking_.HasQueue(); }
   void SetPoolMakesRoom(bool makes_room) override;
   void SetSenderRules(const gen::SenderRules& rules) override;
   [[nodiscard]] std::uint64_t FirstChoice() const override;

@@ -82,7 +82,7 @@ void Receiving::NoteLate() {
   if (is_late_) return;
   is_late_ = true;
   not_late_ = process_.mailbox_.MainDepthApprox();
-  if (!process_.has_queue_) not_late_ -= std::min(not_late_, passed_over_.messages);
+  if (!process_.taking_.HasQueue()) not_late_ -= std::min(not_late_, passed_over_.messages);
 }
 
 void Receiving::LookAtPassedOver(gen::Receiver& receiver) {
@@ -108,7 +108,7 @@ void Receiving::LookAtPassedOver(gen::Receiver& receiver) {
 
 void Receiving::Count(int messages) {
   passed_over_.messages += static_cast<std::uint32_t>(messages);
-  if (process_.has_queue_) {
+  if (process_.taking_.HasQueue()) {
     process_.Hold(messages);
   } else if (messages > 0) {
     process_.mailbox_.NoteWaiting();
@@ -120,7 +120,7 @@ void Receiving::Count(int messages) {
 void Receiving::Handle(core::Envelope& envelope) {
   const auto* time_is_up = envelope.ValueAs<TimeIsUp>();
   if (time_is_up != nullptr && time_is_up->id == id_) NoteLate();
-  process_.HandleEnvelope(envelope);
+  if (process_.HandleEnvelope(envelope)) return process_.mailbox_.Release(&envelope);
   if (process_.current_ == nullptr || process_.current_failed_) return;
   // Killed meanwhile. The function has the request all the same: its caller is told at the end.
   if (process_.IsOpenQuestion()) process_.NoteOpenRequest(*process_.current_);
@@ -174,7 +174,7 @@ bool Receiving::AwaitArrival() {
   const bool parked = core::Worker::Park(&ParkHook, &process_);
   SetCurrentProcess(&process_);
   process_.activity_.SetState(gen::ProcessState::kRunning);
-  process_.due_ |= ProcessRunner::kTimeIsDue;
+  process_.due_ |= kTimeIsDue;
   process_.pace_.NoteWait();
   return parked;
 }

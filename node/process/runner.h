@@ -23,6 +23,7 @@
 #include <ergon/node/process/outgoing_marks.h>
 #include <ergon/node/process/rooms.h>
 #include <ergon/node/process/transition.h>
+#include <ergon/node/process/turn_bits.h>
 #include <ergon/node/process/turn_budget.h>
 #include <ergon/node/process_state/slot.h>
 #include <ergon/node/spawning/spawn_request.h>
@@ -121,19 +122,17 @@ class ProcessRunner : public ProcessSlot {
   void HoldMainLane(bool hold) noexcept;  // while true, what waits there stays there
 
   // Bytes are rare: these are the end of a word that the slot begins. Bits are what no plain message looks at.
-  bool answered_ = false;            // current_ is a request and has its answer
-  bool started_ = false;             // Init has succeeded
-  bool ending_ = false;              // its reason is in transition_
-  bool main_is_open_ = true;         // neither held nor suspended
-  bool has_queue_ : 1 = false;       // Main is kept in the queue lane
+  bool answered_ = false;   // current_ is a request and has its answer
+  bool must_begin_ = true;  // Init, or ProcessRun after that, is to be called next
+  Taking taking_;
+  bool started_ : 1 = false;         // Init has succeeded
   bool others_begin_ : 1 = false;    // with requests of the Main lane
   bool current_failed_ : 1 = false;  // the handler of current_ threw
   bool yielded_ : 1 = false;         // parked_ waits for its next turn, for nothing else
-  bool must_run_ : 1 = false;        // ProcessRun is to be called next
   bool announce_ : 1 = false;        // the parent gets MessageStarted
   bool unusual_ : 1 = true;          // in how it waits: see WaitUnusually
   bool is_asked_ : 1 = false;        // an inspection has to be answered before it waits on
-  std::uint8_t due_ = 0;             // before the next handler: kTimeIsDue and so on
+  std::uint8_t due_ = 0;             // kTimeIsDue and so on
   Interruption interruption_ = Interruption::kSignals;
   const Rooms& rooms_;
   std::uint32_t sends_ = 0;  // in this turn
@@ -166,15 +165,12 @@ class ProcessRunner : public ProcessSlot {
   [[gnu::noinline]] core::TurnEnd Begin();
   [[gnu::noinline]] core::TurnEnd ResumeParked();
   void RunFunction();
-  [[nodiscard]] bool TakesMain() const { return main_is_open_ || TakesHeldMain(); }
-  [[nodiscard]] bool TakesHeldMain() const;
-  void NoteWhetherMainIsOpen() noexcept;
-  core::Envelope* NextEnvelope();
-  core::Envelope* TakeNext();  // the same for other sources
-  core::Envelope* NextInQueue();
-  [[nodiscard]] bool IsPlain(const core::Envelope& envelope) const noexcept;
-  void HandlePlain(core::Envelope& envelope);
-  void HandleEnvelope(core::Envelope& envelope);
+  [[gnu::noinline, gnu::cold]] core::TurnEnd FinishInTurn();
+  [[nodiscard]] bool IsPlain(const core::Envelope& envelope,
+                             std::uint32_t generation) const noexcept;
+  // Return whether the envelope is to be released. If not, it is somebody else's now, or Finish needs it.
+  bool HandlePlain(core::Envelope& envelope);
+  bool HandleEnvelope(core::Envelope& envelope);
   // Returns whether the envelope is a gen::ProcessChange or a gen::NodeChange, see change.cc.
   [[nodiscard]] bool IsChange(core::Envelope& envelope) const noexcept;
   void HandleChange(core::Envelope& envelope);
@@ -196,19 +192,22 @@ class ProcessRunner : public ProcessSlot {
   bool GiveToBehavior(core::Envelope& envelope);
   void CountGiven() noexcept;
   void CountExpired();
-  std::int64_t NoteTime(std::int64_t now);          // once in a turn and after each wait; coarse
-  static constexpr std::uint8_t kTimeIsDue = 1;     // it has waited since the time was noted
-  static constexpr std::uint8_t kRoomIsWanted = 2;  // senders wait; also at the end of the turn
-  static constexpr std::uint8_t kTraceEnds = 4;     // of what was handled last
-  static constexpr std::uint8_t kMeasures = 8;      // always, with NodeOptions::measure_latency
+  std::int64_t NoteTime(std::int64_t now);  // once in a turn and after each wait; coarse
   [[gnu::cold]] void DoWhatIsDue();
   [[nodiscard]] bool IsKilled() const noexcept { return end_requests_.IsKilled(Generation()); }
-  [[nodiscard]] bool IsAskedToStop() const noexcept;
-  [[nodiscard]] bool MustEnd() const noexcept { return ending_ || IsKilled(); }
+  [[nodiscard]] bool MustEnd() const noexcept { return taking_.IsEnding() || IsKilled(); }
   void NoteStatus(const gen::Status& status);
   void AskToStop(const gen::Reason& reason);
   void NoteThrown();  // inside of a catch (...), as PanicReason
   [[nodiscard]] gen::Reason PanicReason() const;
+  // -- taking.cc --
+  core::Envelope* TakeNext();     // made, if it was not
+  core::Envelope* NextUnusual();  // unless taking_.IsUsual(), when it is mailbox_.Pop()
+  core::Envelope* NextInQueue();
+  [[nodiscard]] bool IsAskedToStop() const noexcept;
+  [[nodiscard]] bool TakesMain() const { return !taking_.IsMainHeld() || TakesHeldMain(); }
+  [[nodiscard]] bool TakesHeldMain() const;
+  void NoteWhetherMainIsOpen() noexcept;
   // -- wait.cc --
   gen::Result<core::AwaitOutcome> WaitOnce(std::uint64_t id, std::int64_t deadline,
                                            core::Envelope*& response);

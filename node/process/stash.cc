@@ -61,7 +61,7 @@ std::size_t Process::UnstashAll() {
   std::vector<core::EnvelopePtr> stash = TakeStash();
   const std::size_t count = stash.size();
   if (count == 0) return 0;
-  if (has_queue_) {
+  if (taking_.HasQueue()) {
     // It knows messages only.
     const auto own = std::stable_partition(
         stash.begin(), stash.end(),
@@ -70,7 +70,7 @@ std::size_t Process::UnstashAll() {
     stash.erase(own, stash.end());
   }
   for (auto& envelope : stash) envelope->lane = core::Lane::kMain;
-  if (has_queue_) {
+  if (taking_.HasQueue()) {
     ReturnToQueue(std::move(stash));
     return count;
   }
@@ -129,7 +129,7 @@ void Process::EnqueueOwn(core::EnvelopePtr envelope) {
   MakeOwn(*envelope);
   // Inside of a turn: the mailbox is open, and will be looked at.
   core::PushOutcome outcome;
-  if (has_queue_) {
+  if (taking_.HasQueue()) {
     envelope->lane = core::Lane::kUrgent;
     outcome = mailbox_.Push(envelope.get());
   } else {

@@ -3,7 +3,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <ergon/core/messages/mailbox_idle.h>
+#include <ergon/core/messages/mailbox_turn.h>
 #include <ergon/core/turns/worker.h>
 #include <ergon/gen/notices.h>
 #include <ergon/node/delivery/back_pressure.h>
@@ -16,12 +16,23 @@
 #include <ergon/node/process/runner.h>
 
 namespace ergon::node {
+namespace {
+
+// Out of line: they are rare, and a turn of one message then does not read the options.
+[[gnu::noinline, gnu::cold]] void Watch(TurnBudget& budget, const Rooms& rooms, TurnPace& pace) {
+  budget.Watch(rooms.dispatcher.options(), pace);
+}
+[[gnu::noinline]] bool LookAt(TurnBudget& budget, const Rooms& rooms, TurnPace& pace) {
+  return budget.Look(rooms.dispatcher.options(), pace);
+}
+
+}  // namespace
 
 core::TurnEnd ProcessRunner::RunTurn() {
   SetCurrentProcess(this);
   if (parked_ != nullptr) return ResumeParked();
   activity_.SetState(gen::ProcessState::kRunning);
-  if (!started_ || must_run_) [[unlikely]]
+  if (must_begin_) [[unlikely]]
     return Begin();
   return RunMessages(core::Worker::CurrentInPlace()->TurnTime());
 }
@@ -47,12 +58,12 @@ core::TurnEnd ProcessRunner::Begin() {
     gen::Error failure = gen::ErrProcessTerminated;
     if (!RunInit(failure)) return core::TurnEnd::kCompleted;
   }
-  if (must_run_) RunFunction();
+  if (must_begin_) RunFunction();
   return RunMessages(MachineTime::CoarseNow());  // Init may have waited
 }
 
 void ProcessRunner::RunFunction() {
-  must_run_ = false;
+  must_begin_ = false;
   if (MustEnd()) return;
   (void)NoteTime(MachineTime::CoarseNow());
   try {
@@ -85,44 +96,10 @@ void ProcessRunner::DoWhatIsDue() {
   }
 }
 
-[[gnu::always_inline]] inline core::Envelope* ProcessRunner::NextEnvelope() {
-  // Two calls, so that the first one is made for taking from all lanes.
-  core::Envelope* envelope = main_is_open_ ? mailbox_.Pop() : mailbox_.Pop(TakesHeldMain());
-  if (envelope != nullptr || !has_queue_) [[likely]]
-    return envelope;
-  return NextInQueue();
-}
-
-core::Envelope* ProcessRunner::TakeNext() {
-  for (;;) {
-    core::Envelope* const envelope = NextEnvelope();
-    if (envelope == nullptr || !IsUnmade(*envelope)) return envelope;
-    MakeInPlace(mailbox_, *envelope);
-  }
-}
-
-bool ProcessRunner::IsAskedToStop() const noexcept {
-  return end_requests_.IsAskedToStop(Generation());
-}
-
-// A pool that is asked to stop takes what was sent before, however long it would have held that.
-bool ProcessRunner::TakesHeldMain() const {
-  return !suspended_.load(std::memory_order_relaxed) && IsAskedToStop() && IsPool();
-}
-
-void ProcessRunner::NoteWhetherMainIsOpen() noexcept {
-  main_is_open_ = !hold_main_ && !suspended_.load(std::memory_order_relaxed);
-}
-
-void ProcessRunner::HoldMainLane(bool hold) noexcept {
-  hold_main_ = hold;
-  NoteWhetherMainIsOpen();
-}
-
 void ProcessRunner::EndTurn(bool is_done) {
   if ((due_ & kMeasures) != 0) Measuring::EndHandling(*this);
   if ((due_ & kRoomIsWanted) != 0) DoWhatIsDue();
-  if (heir_) NotePace(is_done || mailbox_.MainDepthApprox() == 0);
+  if ((due_ & kPaceIsNoted) != 0) NotePace(is_done || mailbox_.MainDepthApprox() == 0);
 }
 
 void ProcessRunner::NotePace(bool goes_idle) {
@@ -133,34 +110,49 @@ void ProcessRunner::NotePace(bool goes_idle) {
 }
 
 core::TurnEnd ProcessRunner::RunMessages(std::int64_t now) {
-  TurnBudget budget(rooms_.dispatcher.options(), pace_, NoteTime(now));
+  TurnBudget budget(rooms_.dispatcher.throughput(), NoteTime(now));
+  if (pace_.IsWatched()) [[unlikely]]
+    Watch(budget, rooms_, pace_);
+  const auto may_handle_more = [&]() __attribute__((always_inline)) {
+    return (budget.Spend() || LookAt(budget, rooms_, pace_)) && sends_ <= kMaxSendsPerTurn;
+  };
   sends_ = 0;
   std::uint32_t generation = Generation();
   for (;;) {
-    if (ending_ || end_requests_.IsKilled(generation)) {
-      Finish(IsKilled()    ? gen::Reason::Kill()
-             : transition_ ? transition_->end_reason
-                           : gen::Reason());
-      SetCurrentProcess(nullptr);
-      return core::TurnEnd::kCompleted;
+    if (end_requests_.IsKilled(generation)) [[unlikely]]
+      return FinishInTurn();
+    core::Envelope* envelope;
+    if (taking_.IsUsual()) [[likely]] {
+      envelope = mailbox_.Pop();
+    } else if (taking_.IsEnding()) {
+      return FinishInTurn();
+    } else {
+      envelope = NextUnusual();
     }
-    core::Envelope* envelope = NextEnvelope();
+    bool is_last = false;  // nothing else waits: another look, as in most turns, is not needed
+    std::uint64_t count = 0;
     if (envelope != nullptr) {
-      if (IsPlain(*envelope)) [[likely]] {
-        HandlePlain(*envelope);
-      } else {
-        HandleEnvelope(*envelope);
+      const bool is_to_be_released =
+          IsPlain(*envelope, generation) ? HandlePlain(*envelope) : HandleEnvelope(*envelope);
+      if (is_to_be_released) [[likely]] {
+        mailbox_.ReleaseValue(envelope);
+        // Receiving may have taken the signal of a kill out of the mailbox: then only end_requests_ knows of the kill.
+        is_last = mailbox_.IsLast(envelope, count) && taking_.IsUsual() &&
+                  !end_requests_.IsKilled(generation) && !budget.LooksNext();
+        if (!is_last) mailbox_.ReleaseMemory(envelope);
       }
-      if ((budget.Spend() && sends_ <= kMaxSendsPerTurn) || MustEnd()) continue;
+      if (!is_last && (may_handle_more() || MustEnd())) continue;
     }
-    if (((due_ & (kRoomIsWanted | kMeasures)) | std::uint8_t{heir_}) != 0) [[unlikely]]
-      EndTurn(envelope == nullptr);
+    const bool is_done = is_last || envelope == nullptr;
+    if ((due_ & kAfterTurn) != 0) [[unlikely]]
+      EndTurn(is_done);
     counts_.Check();
     // The state is for inspection only; it is written before the right to run is given up.
     activity_.SetState(gen::ProcessState::kIdle);
     SetCurrentProcess(nullptr);
-    const bool is_idle = envelope == nullptr && main_is_open_ ? mailbox_.TryIdleAfterPop()
-                                                              : mailbox_.TryIdle(TakesMain());
+    const bool is_idle = is_last ? mailbox_.ReleaseAndTryIdle(envelope, count)
+                         : is_done && taking_.IsUsual() ? mailbox_.TryIdleAfterPop()
+                                                        : mailbox_.TryIdle(TakesMain());
     if (is_idle) return core::TurnEnd::kIdle;
     // The right to run may have been given up and taken back, and the slot may have a new process
     // since, with a thread of its own.
@@ -169,10 +161,16 @@ core::TurnEnd ProcessRunner::RunMessages(std::int64_t now) {
       return core::TurnEnd::kIdle;
     }
     SetCurrentProcess(this);
-    if (envelope != nullptr) return core::TurnEnd::kYielded;
+    if (!is_done || (is_last && !may_handle_more())) return core::TurnEnd::kYielded;
     generation = Generation();
     activity_.SetState(gen::ProcessState::kRunning);
   }
+}
+
+core::TurnEnd ProcessRunner::FinishInTurn() {
+  Finish(IsKilled() ? gen::Reason::Kill() : transition_ ? transition_->end_reason : gen::Reason());
+  SetCurrentProcess(nullptr);
+  return core::TurnEnd::kCompleted;
 }
 
 // An exception becomes the reason to end, and the result is false.
@@ -200,8 +198,8 @@ void ProcessRunner::NoteStatus(const gen::Status& status) {
     NoteStatus(last);
     return;
   }
-  if (!status.stops() || ending_) return;
-  ending_ = true;
+  if (!status.stops() || taking_.IsEnding()) return;
+  taking_.End();
   if (status.reason().kind() != gen::ReasonKind::kNormal) {
     GetTransition().end_reason = status.reason();
   }
@@ -209,19 +207,19 @@ void ProcessRunner::NoteStatus(const gen::Status& status) {
 
 // A message that needs nothing but its handler: from the Main lane, of no timer, not late, and not through a pool
 // that wants to know more than that it was handled.
-inline bool ProcessRunner::IsPlain(const core::Envelope& envelope) const noexcept {
-  return IsQuietInMain(envelope) &&
-         envelope.generation == generation_.load(std::memory_order_relaxed) &&
+inline bool ProcessRunner::IsPlain(const core::Envelope& envelope,
+                                   std::uint32_t generation) const noexcept {
+  return IsQuietInMain(envelope) && envelope.generation == generation &&
          (!IsRouted(envelope) || routed_work_.duty() == gen::WorkerDuty::kNone);
 }
 
 // As HandleEnvelope, of which it is the shortest way. Whether the message came through a pool is asked once.
-[[gnu::always_inline]] inline void ProcessRunner::HandlePlain(core::Envelope& envelope) {
+[[gnu::always_inline]] inline bool ProcessRunner::HandlePlain(core::Envelope& envelope) {
   const auto handle = [&](auto is_routed) __attribute__((always_inline)) {
     counts_.Taken();
     current_ = &envelope;
     activity_.NoteHandling(envelope);
-    if (due_ != 0) [[unlikely]]
+    if ((due_ & kBeforeHandler) != 0) [[unlikely]]
       DoWhatIsDue();
     if constexpr (is_routed) routed_work_.Begin(true);
     answered_ = false;
@@ -229,17 +227,17 @@ inline bool ProcessRunner::IsPlain(const core::Envelope& envelope) const noexcep
     if (current_ == nullptr) [[unlikely]] {  // detached: somebody else's now
       counts_.PassedOn();
       if constexpr (is_routed) routed_work_.End();
-      return;
+      return false;
     }
     counts_.Handled();
     if (!is_done) [[unlikely]]
-      return;  // Finish reports it as not handled
+      return false;  // Finish reports it as not handled
     if constexpr (is_routed) routed_work_.EndHandled();
     current_ = nullptr;
-    mailbox_.Release(&envelope);
+    return true;
   };
   if (IsRouted(envelope)) return handle(std::true_type());
-  handle(std::false_type());
+  return handle(std::false_type());
 }
 
 // After its handler was called for a message.
@@ -337,11 +335,17 @@ bool ProcessRunner::MayBegin(const core::Envelope& request) {
   return true;
 }
 
-void ProcessRunner::HandleEnvelope(core::Envelope& envelope) {
-  if (IsUnmade(envelope)) return MakeInPlace(mailbox_, envelope);
+bool ProcessRunner::HandleEnvelope(core::Envelope& envelope) {
+  if (IsUnmade(envelope)) {
+    MakeInPlace(mailbox_, envelope);
+    return false;
+  }
   if (IsExpressMessage(envelope)) [[unlikely]] {
     NoteExpressGone();
-    if (IsChange(envelope)) return HandleChange(envelope);
+    if (IsChange(envelope)) {
+      HandleChange(envelope);
+      return true;
+    }
   }
   if (IsMessage(envelope)) counts_.Taken();
   if (envelope.generation != generation_.load(std::memory_order_relaxed)) [[unlikely]] {
@@ -349,11 +353,11 @@ void ProcessRunner::HandleEnvelope(core::Envelope& envelope) {
     if (IsMessage(envelope)) counts_.Late();
     mailbox_.Detach(&envelope);
     DisposeLate(core::EnvelopePtr(&envelope));
-    return;
+    return false;
   }
   current_ = &envelope;
   activity_.NoteHandling(envelope);
-  if (due_ != 0) [[unlikely]]
+  if ((due_ & kBeforeHandler) != 0) [[unlikely]]
     DoWhatIsDue();
   if (gen::IsTraced(envelope)) [[unlikely]]
     BeginTrace(gen::TraceOf(envelope));
@@ -368,10 +372,10 @@ void ProcessRunner::HandleEnvelope(core::Envelope& envelope) {
     routed_work_.End();
     if (duty != gen::WorkerDuty::kNone) [[unlikely]]
       DoDuty(duty, began);
-    return;
+    return false;
   }
   // Finish answers it, after the exit signals, or reports it as not handled.
-  if (MustEnd() && (IsOpenQuestion() || current_failed_)) return;
+  if (MustEnd() && (IsOpenQuestion() || current_failed_)) return false;
   if (routed) {
     // Before the other, which releases it; partner: Delivery::ProgressOf.
     if (expired) Cold().counts.routed_expired.Add();
@@ -380,19 +384,7 @@ void ProcessRunner::HandleEnvelope(core::Envelope& envelope) {
       DoDuty(duty, expired ? 0 : began);
   }
   current_ = nullptr;
-  mailbox_.Release(&envelope);
-}
-
-core::Envelope* ProcessRunner::NextInQueue() {
-  // A late sender to the slot's former process may have ended the redirection to the queue.
-  if (!mailbox_.IsRedirected()) (void)mailbox_.TryRedirect();
-  if (!TakesMain() || !mailbox_.HasQueued()) return nullptr;
-  try {
-    return GetQueueLane()->Pop(mailbox_).release();
-  } catch (...) {  // the user's queue: the process's end
-    NoteThrown();
-    return nullptr;
-  }
+  return true;
 }
 
 }  // namespace ergon::node

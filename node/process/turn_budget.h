@@ -59,20 +59,49 @@ class BasicTurnBudget {
   static constexpr int kStride = 16;
   static constexpr int kFirstStride = 4;
 
-  // Uses `throughput`, `turn_ns` (0: exactly `throughput` messages) and `turn_limit_ns` (0: none) of the options.
-  // `options` and `pace` outlive the budget; `coarse_now` is Time::CoarseNow(), or Worker::TurnTime.
-  BasicTurnBudget(const core::DispatcherOptions& options, TurnPace& pace,
-                  std::int64_t coarse_now) noexcept
-      : options_(options), pace_(pace), began_(coarse_now), left_(FirstStride(options.throughput)) {
-    if (pace.IsWatched()) [[unlikely]]
-      BeginWatched();
+  // `throughput` is that of the options. `coarse_now` is Time::CoarseNow(), or Worker::TurnTime. What follows is to be
+  // called with the same options and pace each time. They are not kept here: the many turns of few messages need neither.
+  BasicTurnBudget(int throughput, std::int64_t coarse_now) noexcept
+      : began_(coarse_now), left_(FirstStride(throughput)) {}
+
+  // To be called before the first message of a process whose pace is watched.
+  void Watch(const core::DispatcherOptions& options, TurnPace& pace) noexcept {
+    phase_ = Phase::kWatched;
+    left_ = 1;
+    ahead_ = options.throughput;
+    (void)pace.TakeWait();  // of a former turn
+    started_ = last_ = Time::Now();
   }
 
-  // Counts a message. Returns true if the turn may handle another one.
-  [[nodiscard]] bool Spend() noexcept {
-    if (--left_ > 0) [[likely]]
-      return true;
-    return Look();
+  // Returns whether the message that is counted next is looked at. A turn that ends with it must not leave that out: the
+  // looks tell whether the process is slow, and whether it has become quick again.
+  [[nodiscard]] bool LooksNext() const noexcept { return left_ <= 1; }
+  // Counts a message. Returns true if the turn may handle another one; otherwise Look tells whether it may.
+  [[nodiscard]] bool Spend() noexcept { return --left_ > 0; }
+
+  // Uses `throughput`, `turn_ns` (0: exactly `throughput` messages) and `turn_limit_ns` (0: none) of the options.
+  [[nodiscard]] bool Look(const core::DispatcherOptions& options, TurnPace& pace) noexcept {
+    if (options.throughput == 1) return false;
+    if (phase_ == Phase::kWatched) return LookWatched(options, pace);
+    if (phase_ == Phase::kFirst) {
+      phase_ = Phase::kFirstHalf;
+      const int throughput = options.throughput;
+      ahead_ = (options.turn_ns == 0 ? throughput : Half(throughput)) - FirstStride(throughput);
+    }
+    if (HasLimit(options)) {
+      const std::int64_t now = Time::CoarseNow();
+      if (pace.TakeWait()) {
+        began_ = now;
+        has_waited_ = true;
+      }
+      if (now - began_ >= options.turn_limit_ns) {
+        pace.Watch();
+        return false;
+      }
+    }
+    if (ahead_ == 0 && !Extend(options, pace)) return false;
+    Stride(options, kStride);
+    return true;
   }
 
  private:
@@ -82,95 +111,68 @@ class BasicTurnBudget {
     return static_cast<int>((static_cast<unsigned>(throughput) + 1) / 2);
   }
   static int FirstStride(int throughput) noexcept {
+    if (throughput >= 2 * kFirstStride) [[likely]]
+      return kFirstStride;
     return std::min(Half(throughput), kFirstStride);
   }
 
-  [[nodiscard]] bool HasLimit() const noexcept { return options_.turn_limit_ns != 0; }
+  static bool HasLimit(const core::DispatcherOptions& options) noexcept {
+    return options.turn_limit_ns != 0;
+  }
 
-  void Stride(int most) noexcept {
-    left_ = HasLimit() ? std::min(most, ahead_) : ahead_;
+  void Stride(const core::DispatcherOptions& options, int most) noexcept {
+    left_ = HasLimit(options) ? std::min(most, ahead_) : ahead_;
     ahead_ -= left_;
   }
 
-  bool Look() noexcept {
-    if (options_.throughput == 1) return false;
-    if (phase_ == Phase::kWatched) return LookWatched();
-    if (phase_ == Phase::kFirst) {
-      phase_ = Phase::kFirstHalf;
-      const int throughput = options_.throughput;
-      ahead_ = (options_.turn_ns == 0 ? throughput : Half(throughput)) - FirstStride(throughput);
-    }
-    if (HasLimit()) {
-      const std::int64_t now = Time::CoarseNow();
-      if (pace_.TakeWait()) {
-        began_ = now;
-        has_waited_ = true;
-      }
-      if (now - began_ >= options_.turn_limit_ns) {
-        pace_.Watch();
-        return false;
-      }
-    }
-    if (ahead_ == 0 && !Extend()) return false;
-    Stride(kStride);
-    return true;
-  }
-
   // Returns true if the turn may go on for another `ahead_` messages.
-  bool Extend() noexcept {
-    if (options_.turn_ns == 0) return false;
+  bool Extend(const core::DispatcherOptions& options, TurnPace& pace) noexcept {
+    if (options.turn_ns == 0) return false;
     const std::int64_t now = Time::Now();
     if (phase_ == Phase::kFirstHalf) {
       started_ = now;
-      ahead_ = options_.throughput / 2;
+      ahead_ = options.throughput / 2;
       phase_ = Phase::kSecondHalf;
       return true;
     }
     if (phase_ == Phase::kSecondHalf) {
       started_ -= now - started_;  // the first half took as long
-      if (HasLimit() && !has_waited_ && now - started_ >= options_.turn_limit_ns) pace_.Watch();
+      if (HasLimit(options) && !has_waited_ && now - started_ >= options.turn_limit_ns) {
+        pace.Watch();
+      }
     }
     phase_ = Phase::kExtended;
-    ahead_ = options_.throughput;
+    ahead_ = options.throughput;
     const std::int64_t longest =
-        HasLimit() ? std::min(options_.turn_ns, options_.turn_limit_ns) : options_.turn_ns;
+        HasLimit(options) ? std::min(options.turn_ns, options.turn_limit_ns) : options.turn_ns;
     return now - started_ < longest;
   }
 
-  void BeginWatched() noexcept {
-    phase_ = Phase::kWatched;
-    left_ = 1;
-    ahead_ = options_.throughput;
-    (void)pace_.TakeWait();  // of a former turn
-    started_ = last_ = Time::Now();
-  }
-
-  bool LookWatched() noexcept {
+  bool LookWatched(const core::DispatcherOptions& options, TurnPace& pace) noexcept {
     left_ = 1;
     const std::int64_t now = Time::Now();
-    const bool has_waited = pace_.TakeWait();
+    const bool has_waited = pace.TakeWait();
     if (has_waited) started_ = now;
-    if (!has_waited && now - last_ >= options_.turn_limit_ns / options_.throughput) {
-      pace_.Watch();
+    if (!has_waited && now - last_ >= options.turn_limit_ns / options.throughput) {
+      pace.Watch();
     } else {
-      pace_.NoteQuick();
+      pace.NoteQuick();
     }
     last_ = now;
     const std::int64_t lasted = now - started_;
-    if (lasted >= options_.turn_limit_ns) return false;
+    if (lasted >= options.turn_limit_ns) return false;
     if (ahead_ > 0) --ahead_;
-    return ahead_ > 0 || (!has_waited && lasted < options_.turn_ns);
+    return ahead_ > 0 || (!has_waited && lasted < options.turn_ns);
   }
 
-  const core::DispatcherOptions& options_;
-  TurnPace& pace_;
   std::int64_t began_;  // by the coarse clock
   int left_;            // messages until the next look
-  int ahead_ = 0;       // from there on until the next exact one; not known before the first look
   Phase phase_ = Phase::kFirst;
   bool has_waited_ = false;
-  std::int64_t started_ = 0;
-  std::int64_t last_ = 0;  // watched: when the last message was done
+  // Set where they are first needed.
+  int ahead_;             // after `left_`, until the next exact look
+  std::int64_t started_;  // since the second half, or watched
+  std::int64_t last_;     // watched: when the last message was done
 };
 
 using TurnBudget = BasicTurnBudget<MachineTime>;

@@ -13,8 +13,8 @@ print=${2:-}
 # name | instructions at most | N | workload with n=N
 rows=(
   "stream message|346|20000|stream n=%"
-  "ping_pong there and back|1091|5000|ping_pong n=%"
-  "call|1773|3000|call n=%"
+  "ping_pong there and back|985|5000|ping_pong n=%"
+  "call|1744|3000|call n=%"
   "pool message|487|5000|pool producers=1 pool_workers=4 n=%"
 )
 work=$(mktemp -d)

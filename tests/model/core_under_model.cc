@@ -6,6 +6,6 @@
 #include <ergon/core/messages/dispatch_state.cc>
 #include <ergon/core/messages/envelope.cc>
 #include <ergon/core/messages/mailbox.cc>
-#include <ergon/core/messages/mailbox_idle.cc>
+#include <ergon/core/messages/mailbox_turn.cc>
 #include <ergon/core/messages/rotation.cc>
 #include <ergon/core/queues/idle_workers.cc>

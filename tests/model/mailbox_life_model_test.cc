@@ -128,17 +128,21 @@ class SlotReuse : public Process {
   void Turns() override {
     do {
       CheckTurns();
-      while (Envelope* envelope = mailbox_.Pop()) {
-        const bool stop = NumberOf(envelope) == kStop;
-        if (stop) {
-          const Mailbox::Rest rest = mailbox_.Close();
-          HandleAll(rest.express);
-          HandleAll(rest.main);
-        }
+    } while (!HandleOrStopUntilIdle());
+  }
+  bool HandleOrStopUntilIdle() {
+    while (Envelope* envelope = mailbox_.Pop()) {
+      if (NumberOf(envelope) == kStop) {
+        const Mailbox::Rest rest = mailbox_.Close();
+        HandleAll(rest.express);
+        HandleAll(rest.main);
         HandleAndRelease(envelope);
-        if (stop) mailbox_.Open(0);
+        mailbox_.Open(0);
+      } else if (const auto is_idle = HandleAndTryIdle(envelope)) {
+        return *is_idle;
       }
-    } while (!mailbox_.TryIdle());
+    }
+    return mailbox_.TryIdle();
   }
   void HandleAll(Envelope* envelope) {
     while (envelope != nullptr) {

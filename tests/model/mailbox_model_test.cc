@@ -38,7 +38,7 @@ TEST_CASE("model: three senders and a process that goes idle in between") {
 }
 
 TEST_CASE("model: compare_exchange_weak may fail for no reason when messages are sent") {
-  CheckModel<MainOnly<2, 1>>({.name = "mailbox-main-spurious", .spurious = 1}, 900);
+  CheckModel<MainOnly<2, 1>>({.name = "mailbox-main-spurious", .spurious = 1}, 650);
 }
 
 // Thread 0 sends to the express lanes, the others to Main.

@@ -4,7 +4,9 @@
 
 #include "envelopes.h"
 
-#include <ergon/core/messages/mailbox_idle.h>
+#include <optional>
+
+#include <ergon/core/messages/mailbox_turn.h>
 
 namespace ergon::model {
 
@@ -31,8 +33,23 @@ class Process : public Model {
   virtual void Turns() {
     do {
       right_to_run_.Write(right_to_run_.Read() + 1);
-      while (core::Envelope* envelope = mailbox_.Pop()) HandleAndRelease(envelope);
-    } while (!mailbox_.TryIdleAfterPop());
+    } while (!HandleUntilIdle());
+  }
+  // As ProcessRunner does. Returns false if more has arrived, while the process is idle or before that.
+  bool HandleUntilIdle() {
+    while (core::Envelope* envelope = mailbox_.Pop()) {
+      if (const auto is_idle = HandleAndTryIdle(envelope)) return *is_idle;
+    }
+    return mailbox_.TryIdleAfterPop();
+  }
+  // Nothing is returned if the envelope was not the last one.
+  std::optional<bool> HandleAndTryIdle(core::Envelope* envelope) {
+    Handle(NumberOf(envelope));
+    mailbox_.ReleaseValue(envelope);
+    std::uint64_t count = 0;
+    if (mailbox_.IsLast(envelope, count)) return mailbox_.ReleaseAndTryIdle(envelope, count);
+    mailbox_.ReleaseMemory(envelope);
+    return std::nullopt;
   }
   void HandleAndRelease(core::Envelope* envelope) {
     Handle(NumberOf(envelope));

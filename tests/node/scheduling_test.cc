@@ -173,6 +173,28 @@ gen::NodeOptions Stepping() {
           .dispatcher = std::make_shared<core::SteppingDispatcher>(first, clock.get())};
 }
 
+TEST_CASE("scheduling: a turn handles as many messages as the dispatcher says when it begins") {
+  auto clock = std::make_shared<core::ManualClock>();
+  auto dispatcher = std::make_shared<core::SteppingDispatcher>(
+      [](std::size_t) { return std::size_t{0}; }, clock.get());
+  int handled = 0;
+  TestNode t({.clock = clock, .dispatcher = dispatcher});
+  const gen::PID pid = t.Spawn({.message = [&](Subject&, gen::PID, gen::Message&) {
+    ++handled;
+    return gen::Continue();
+  }});
+  for (const int throughput : {8, 1, 2, 3, 4, 5, 6, 7, 32}) {
+    CAPTURE(throughput);
+    dispatcher->SetThroughput(throughput);
+    for (int i = 0; i < 40; ++i) CHECK(t.node.Send(pid, i));
+    handled = 0;
+    CHECK(dispatcher->RunOne());
+    CHECK(handled == throughput);
+    (void)dispatcher->RunUntilIdle(100);
+    CHECK(handled == 40);
+  }
+}
+
 TEST_CASE("scheduling: Yield lets the others go first, also in Init") {
   bool handled = false;
   TestNode t(Stepping());

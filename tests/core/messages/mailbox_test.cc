@@ -1,4 +1,5 @@
 #include <ergon/core/messages/mailbox.h>
+#include <ergon/core/messages/mailbox_turn.h>
 
 #include <array>
 #include <atomic>
@@ -335,6 +336,79 @@ TEST_CASE_FIXTURE(MailboxTest,
     CHECK(Push(lane, 4) == PushOutcome::kPushed);
     CHECK(HandleAll() == Numbers{3, 4});
   }
+}
+
+TEST_CASE_FIXTURE(MailboxTest, "mailbox: idle with the release of the last message") {
+  mailbox.Open(0);
+  (void)Main(1);
+  (void)Main(2);
+  std::uint64_t count = 0;
+  Envelope* envelope = mailbox.Pop();
+  CHECK_FALSE(mailbox.IsLast(envelope, count));  // 2 waits
+  mailbox.Release(envelope);
+  envelope = mailbox.Pop();
+  REQUIRE(mailbox.IsLast(envelope, count));
+  (void)Main(3);
+  CHECK_FALSE(mailbox.IsLast(envelope, count));
+  mailbox.Release(envelope);
+  CHECK(Handle() == 3);
+
+  (void)Main(4);
+  envelope = mailbox.Pop();
+  mailbox.ReleaseValue(envelope);
+  CHECK(Item::alive == 0);
+  REQUIRE(mailbox.IsLast(envelope, count));
+  CHECK(mailbox.ReleaseAndTryIdle(envelope, count));
+  CHECK(mailbox.IsIdle());
+  CHECK(mailbox.MainDepthApprox() == 0);
+  CHECK(Main(5) == PushOutcome::kMustSchedule);
+  CHECK(Main(6) == PushOutcome::kPushed);
+  CHECK(HandleAll() == Numbers{5, 6});
+}
+
+TEST_CASE_FIXTURE(MailboxTest,
+                  "mailbox: busy after the release of the last message, if more came") {
+  mailbox.Open(0);
+  for (const Lane lane : {Lane::kMain, Lane::kSystem, Lane::kUrgent}) {
+    (void)Main(1);
+    Envelope* const envelope = mailbox.Pop();
+    mailbox.ReleaseValue(envelope);
+    std::uint64_t count = 0;
+    REQUIRE(mailbox.IsLast(envelope, count));
+    CHECK(Push(lane, 2) == PushOutcome::kPushed);
+    CHECK_FALSE(mailbox.ReleaseAndTryIdle(envelope, count));
+    CHECK_FALSE(mailbox.IsIdle());
+    CHECK(HandleAll() == Numbers{2});
+  }
+}
+
+TEST_CASE_FIXTURE(MailboxTest, "mailbox: not the last message while the lists have others") {
+  mailbox.Open(0);
+  (void)Main(1);
+  std::uint64_t count = 0;
+  Envelope* envelope = mailbox.Pop();
+  SUBCASE("an urgent one, which was looked at") {
+    (void)Urgent(101);
+    mailbox.VisitUrgent([](const Envelope&) {});
+    CHECK_FALSE(mailbox.IsLast(envelope, count));
+    mailbox.Release(envelope);
+    CHECK(HandleAll() == Numbers{101});
+  }
+  SUBCASE("one that was returned") {
+    Envelope* const returned = Make(Lane::kMain, 2).release();
+    mailbox.ReturnToMain(returned, returned, 1);
+    CHECK_FALSE(mailbox.IsLast(envelope, count));
+    mailbox.Release(envelope);
+    CHECK(HandleAll() == Numbers{2});
+  }
+  SUBCASE("one of the express lanes, which is the last one of its own") {
+    mailbox.Release(envelope);
+    (void)System(11);
+    envelope = mailbox.Pop();
+    CHECK_FALSE(mailbox.IsLast(envelope, count));
+    mailbox.Release(envelope);
+  }
+  CHECK(mailbox.TryIdle());
 }
 
 TEST_CASE_FIXTURE(MailboxTest, "mailbox: idle with main held back") {

@@ -7,6 +7,8 @@
 
 #include <doctest/doctest.h>
 
+#include <ergon/core/messages/mailbox_turn.h>
+
 #include <ergon/core/messages/envelope_pool.h>
 #include <ergon/core/messages/envelope_sizes.h>
 

@@ -40,14 +40,17 @@ core::DispatcherOptions Options(int throughput, std::int64_t turn_ns, std::int64
   return options;
 }
 
-// A turn with messages of `cost(n)` ns for the n-th, from 1 on: how many it handles, at most `most`.
+// A turn with messages of `cost(n)` ns for the n-th, from 1 on: how many it handles, at most `most`. As in
+// ProcessRunner, the last one that waits is counted only if that is a look.
 template <class Cost>
 int Turn(const core::DispatcherOptions& options, TurnPace& pace, Cost cost, int most = 100'000) {
-  FakeBudget budget(options, pace, FakeTime::CoarseNow());
+  FakeBudget budget(options.throughput, FakeTime::CoarseNow());
+  if (pace.IsWatched()) budget.Watch(options, pace);
   int messages = 0;
   do {
     FakeTime::now += cost(++messages);
-  } while (budget.Spend() && messages < most);
+    if (messages == most && !budget.LooksNext()) break;
+  } while ((budget.Spend() || budget.Look(options, pace)) && messages < most);
   return messages;
 }
 
@@ -165,6 +168,21 @@ TEST_CASE("turn budget: a slow process that has become quick is trusted again") 
   CHECK(!pace.IsWatched());
 }
 
+TEST_CASE("turn budget: turns that end with a slow message are known, too") {
+  const auto options = Options(32, 20 * kMicrosecond, kMillisecond);
+  for (int messages = FakeBudget::kFirstStride; messages <= 8; ++messages) {
+    FakeTime::Reset();
+    TurnPace pace;
+    CHECK(Turn(options, pace, Each(20 * kMillisecond), messages) == FakeBudget::kFirstStride);
+    CHECK(pace.IsWatched());
+  }
+  // Each message is a look with a small throughput.
+  FakeTime::Reset();
+  TurnPace pace;
+  CHECK(Turn(Options(2, 20 * kMicrosecond, kMillisecond), pace, Each(20 * kMillisecond), 1) == 1);
+  CHECK(pace.IsWatched());
+}
+
 TEST_CASE("turn budget: a handler that has waited begins a time slice of its own") {
   const auto options = Options(32, 20 * kMicrosecond, kMillisecond);
   // As if each had waited for a second.
@@ -190,9 +208,9 @@ TEST_CASE("turn budget: a handler that has waited begins a time slice of its own
 TEST_CASE("turn budget: measures the machine's time") {
   TurnPace pace;
   const auto options = Options(32, kMillisecond, 0);
-  TurnBudget budget(options, pace, MachineTime::CoarseNow());
+  TurnBudget budget(options.throughput, MachineTime::CoarseNow());
   const std::int64_t start = core::SteadyNow();
-  while (budget.Spend()) {
+  while (budget.Spend() || budget.Look(options, pace)) {
   }
   CHECK(core::SteadyNow() - start >= 900'000);
 }

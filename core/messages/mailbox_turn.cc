@@ -1,4 +1,4 @@
-#include <ergon/core/messages/mailbox_idle.h>
+#include <ergon/core/messages/mailbox_turn.h>
 
 namespace ergon::core {
 
