@@ -72,7 +72,8 @@ struct NodeOptions {
   int blocking_threads = 64;
   // A turn that lasts longer than this without having suspended itself is reported: in the log, and in NodeInfo::busy.
   // At least 1 ms; 0: never. Detached processes and blocking stretches are not watched, and nothing is watched with a
-  // `clock` of the caller's.
+  // `clock` of the caller's. The thread that watches also keeps the memory of a backlog for the next one, for one to two
+  // seconds. Without that thread the memory goes back to the system at once.
   std::chrono::nanoseconds watchdog_after = std::chrono::seconds(1);
   // Fills ProcessInfo::running_time and ::turns. Costs two looks at the clock for each turn.
   bool measure_running_time = false;

@@ -4,8 +4,8 @@
 
 namespace ergon::core {
 
-void WatchForks(void (*lock)(), void (*unlock)()) {
-  static void (*const kUnlock)() = unlock;
+void WatchForks(void (*lock)(), void (*unlock)(), void (*unlock_in_child)()) {
+  static void (*const kUnlock)() = unlock_in_child;
   [[maybe_unused]] static const int kDone = pthread_atfork(lock, unlock, [] {
     kUnlock();
     detail::fork_count.fetch_add(1, std::memory_order_relaxed);

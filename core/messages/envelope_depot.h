@@ -2,6 +2,8 @@
 // The magazines that threads own, and how they get there, are in envelope_pool.cc.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -9,7 +11,10 @@
 
 #include <sys/mman.h>
 
+#include <ergon/core/clock.h>
+#include <ergon/core/foundations/recent_peak.h>
 #include <ergon/core/foundations/sync.h>
+#include <ergon/core/messages/chunk_mapping.h>
 #include <ergon/core/messages/envelope_chunk.h>
 #include <ergon/core/messages/envelope_magazine.h>
 #include <ergon/core/messages/envelope_sizes.h>
@@ -25,7 +30,13 @@ inline constexpr std::size_t kDepotBytes = 512 * 1024;
 inline constexpr std::size_t kSmallChunks = 8;
 inline constexpr std::size_t kChunksAtOnce = 8;
 inline constexpr std::size_t kHugePage = kChunksAtOnce * kChunkBytes;
-inline constexpr std::size_t kSpareChunks = 16;  // free chunks that stay mapped per class: 4 MiB
+// So many free chunks of a class stay mapped, 4 MiB. With an EnvelopeReserve more stay, as long as free and used chunks
+// together are no more than were in use lately.
+inline constexpr std::size_t kSpareChunks = 16;
+inline constexpr std::size_t kTrimmedAtOnce = 64;  // chunks, under the lock
+
+// The reserves that are open in this program.
+inline constinit std::atomic<int> open_reserves{0};
 
 // Aligned, so that the depots of two sizes share no cache line.
 class alignas(64) Depot {
@@ -46,10 +57,10 @@ class alignas(64) Depot {
 
   // Takes full magazines, linked by `next`. Blocks beyond the limit of the depot go back to their chunks.
   void GiveFull(Magazine* magazines, int size_class) {
-    Unmapper unmapper;
+    ChunkUnmapper unmapper;
     std::lock_guard lock(mutex_);
     ++visits_;
-    const std::size_t limit = kDepotBytes / (kMagazineSize * kEnvelopeAlignment * size_class);
+    const std::size_t limit = MagazinesIn(kDepotBytes, size_class);
     while (magazines != nullptr) {
       Magazine* magazine = magazines;
       magazines = magazine->next;
@@ -78,10 +89,26 @@ class alignas(64) Depot {
   }
 
   void ReturnBlock(void* block) {
-    Unmapper unmapper;
+    ChunkUnmapper unmapper;
     std::lock_guard lock(mutex_);
     ++visits_;
     ReturnToChunk(block, unmapper);
+  }
+
+  // Unmaps free chunks that do not stay, kTrimmedAtOnce at most. Returns whether there are more of those.
+  bool TrimSome() {
+    ChunkUnmapper unmapper;
+    std::lock_guard lock(mutex_);
+    std::size_t left = std::min(MoreThanStay(), kTrimmedAtOnce);
+    for (Chunk* chunk = with_free_; left > 0;) {
+      Chunk* const next = chunk->next;
+      if (chunk->IsWhole()) {
+        Drop(chunk, unmapper);
+        --left;
+      }
+      chunk = next;
+    }
+    return MoreThanStay() > 0;
   }
 
   // Lock and Unlock stand around a fork.
@@ -90,37 +117,19 @@ class alignas(64) Depot {
 
   struct Usage {
     std::size_t chunks = 0;
+    std::size_t reserved_chunks = 0;  // of these free, and beyond kSpareChunks
     std::size_t full_magazines = 0;
     std::uint64_t visits = 0;  // how often threads have taken from here, or given
   };
   Usage GetUsage() {
     std::lock_guard lock(mutex_);
-    return {.chunks = chunks_, .full_magazines = full_.count, .visits = visits_};
+    return {.chunks = chunks_,
+            .reserved_chunks = spare_ - std::min(spare_, kSpareChunks),
+            .full_magazines = full_.count,
+            .visits = visits_};
   }
 
  private:
-  // Unmaps its chunks when it is destroyed. That takes long, so it is destroyed after the lock was released.
-  class Unmapper {
-   public:
-    Unmapper() = default;
-    Unmapper(const Unmapper&) = delete;
-    Unmapper& operator=(const Unmapper&) = delete;
-    ~Unmapper() {
-      while (chunks_ != nullptr) {
-        Chunk* const chunk = chunks_;
-        chunks_ = chunk->next;
-        munmap(chunk, kChunkBytes);
-      }
-    }
-    void Add(Chunk* chunk) {
-      chunk->next = chunks_;
-      chunks_ = chunk;
-    }
-
-   private:
-    Chunk* chunks_ = nullptr;
-  };
-
   void KeepEmpty(Magazine* magazine) {
     if (empty_.count < kEmptyMagazines) {
       empty_.Push(magazine);
@@ -137,21 +146,40 @@ class alignas(64) Depot {
   void Cut(Magazine& magazine, int size_class) {
     if (with_free_ == nullptr) Grow(size_class);
     Chunk* const chunk = with_free_;
-    if (chunk->IsWhole()) --spare_;
+    if (chunk->IsWhole()) AddSpare(-1);
     chunk->Cut(magazine);
     if (!chunk->HasFree()) Unlist(chunk);
   }
 
-  void ReturnToChunk(void* block, Unmapper& unmapper) {
+  void ReturnToChunk(void* block, ChunkUnmapper& unmapper) {
     Chunk* const chunk = Chunk::Of(block);
     chunk->Return(block);
     if (!chunk->listed) List(chunk);
-    if (chunk->IsWhole() && ++spare_ > kSpareChunks) {
-      --spare_;
-      --chunks_;
-      Unlist(chunk);
-      unmapper.Add(chunk);
+    if (!chunk->IsWhole()) return;
+    AddSpare(1);
+    if (MoreThanStay() > 0) Drop(chunk, unmapper);
+  }
+
+  // Takes a free chunk out.
+  void Drop(Chunk* chunk, ChunkUnmapper& unmapper) {
+    --chunks_;
+    AddSpare(-1);
+    Unlist(chunk);
+    unmapper.Add(chunk);
+  }
+
+  void AddSpare(std::ptrdiff_t chunks) {
+    spare_ += chunks;
+    in_use_.Note(chunks_ - spare_, SteadyCoarseNow());
+  }
+
+  // Returns how many free chunks there are beyond those that stay.
+  std::size_t MoreThanStay() {
+    std::size_t stay = kSpareChunks;
+    if (open_reserves.load(std::memory_order_relaxed) > 0) {
+      stay = std::max(stay, in_use_.Get(SteadyCoarseNow()) - (chunks_ - spare_));
     }
+    return spare_ > stay ? spare_ - stay : 0;
   }
 
   void Grow(int size_class) {
@@ -164,20 +192,7 @@ class alignas(64) Depot {
       List(new (memory + i * kChunkBytes) Chunk(size_class));
     }
     chunks_ += count;
-    spare_ += count;
-  }
-
-  // Maps memory that is aligned to its size, a power of two.
-  static char* MapAligned(std::size_t bytes) {
-    void* raw = mmap(nullptr, 2 * bytes, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (raw == MAP_FAILED) throw std::bad_alloc();
-    const auto start = reinterpret_cast<std::uintptr_t>(raw);
-    const std::uintptr_t aligned = (start + bytes - 1) & ~(bytes - 1);
-    if (aligned > start) munmap(raw, aligned - start);
-    const std::uintptr_t tail = start + bytes - aligned;
-    if (tail > 0) munmap(reinterpret_cast<void*>(aligned + bytes), tail);
-    return reinterpret_cast<char*>(aligned);
+    AddSpare(static_cast<std::ptrdiff_t>(count));
   }
 
   void List(Chunk* chunk) {
@@ -205,6 +220,7 @@ class alignas(64) Depot {
   Chunk* with_free_ = nullptr;
   std::size_t chunks_ = 0;
   std::size_t spare_ = 0;  // chunks without a block in use
+  RecentPeak in_use_;      // the other chunks
 };
 
 }  // namespace ergon::core

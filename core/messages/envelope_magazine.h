@@ -5,9 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <ergon/core/messages/envelope_sizes.h>
+
 namespace ergon::core {
 
 inline constexpr std::uint32_t kMagazineSize = 64;  // blocks
+
+// Returns how many full magazines of a class have so many bytes of blocks.
+constexpr std::size_t MagazinesIn(std::size_t bytes, std::size_t size_class) {
+  return bytes / (kMagazineSize * kEnvelopeAlignment * size_class);
+}
 
 class Magazine {
  public:

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <new>
 #include <type_traits>
+#include <utility>
 
 #include <ergon/core/foundations/only_runtime.h>
 #include <ergon/core/foundations/sanitizers.h>
@@ -27,8 +28,14 @@ void FreeEnvelope(void* memory, std::uint8_t) noexcept {
 
 void ReleaseIdleEnvelopes() noexcept {}
 
+void EnvelopeReserve::Open() noexcept {}
+void EnvelopeReserve::Close() noexcept {}
+bool EnvelopeReserve::CloseUnlessLast() noexcept { return true; }
+bool EnvelopeReserve::Trim() noexcept { return false; }
+
 void LockEnvelopePool() noexcept {}
 void UnlockEnvelopePool() noexcept {}
+void UnlockEnvelopePoolInChild() noexcept {}
 
 EnvelopePoolStats EnvelopePoolUsage() { return {}; }
 
@@ -41,11 +48,7 @@ constexpr int kClasses = kEnvelopeClasses;
 constexpr std::size_t kLocalBytes = 512 * 1024;
 constexpr std::size_t kMagazinesAsleep = 1;  // of these, while the thread sleeps
 
-// How many magazines that are.
-constexpr std::size_t LocalMagazines(std::size_t size_class) {
-  return kLocalBytes / (kMagazineSize * kEnvelopeAlignment * size_class);
-}
-static_assert(LocalMagazines(kClasses) > 1, "half of them is kept");
+static_assert(MagazinesIn(kLocalBytes, kClasses) > 1, "half of them is kept");
 
 // Never destroyed: threads may end, and free, after static destruction has begun.
 Depot& DepotOf(std::size_t size_class) {
@@ -136,7 +139,7 @@ __attribute__((noinline)) void Spill(void* block, std::size_t size_class) noexce
   Magazine* fresh = cache.empty[size_class].Pop();
   if (fresh == nullptr) fresh = DepotOf(size_class).TakeEmpty();
   if (Magazine* current = cache.current[size_class]) {
-    const std::size_t most = LocalMagazines(size_class);
+    const std::size_t most = MagazinesIn(kLocalBytes, size_class);
     if (cache.full[size_class].count >= most) KeepNewest(cache, size_class, most / 2);
     cache.full[size_class].Push(current);
   }
@@ -178,6 +181,38 @@ void ReleaseIdleEnvelopes() noexcept {
   }
 }
 
+void EnvelopeReserve::Open() noexcept {
+  if (!std::exchange(is_open_, true)) open_reserves.fetch_add(1, std::memory_order_relaxed);
+}
+
+void EnvelopeReserve::Close() noexcept {
+  if (!std::exchange(is_open_, false)) return;
+  int open = open_reserves.load(std::memory_order_relaxed);
+  // 0 in a fork, where it was opened before.
+  while (open > 0 &&
+         !open_reserves.compare_exchange_weak(open, open - 1, std::memory_order_relaxed)) {
+  }
+  if (open == 1) (void)Trim();
+}
+
+bool EnvelopeReserve::CloseUnlessLast() noexcept {
+  int open = open_reserves.load(std::memory_order_relaxed);
+  while (is_open_ && open > 1) {
+    if (open_reserves.compare_exchange_weak(open, open - 1, std::memory_order_relaxed)) {
+      is_open_ = false;
+    }
+  }
+  return !is_open_;
+}
+
+bool EnvelopeReserve::Trim() noexcept {
+  for (int i = 1; i <= kClasses; ++i) {
+    while (DepotOf(i).TrimSome()) {
+    }
+  }
+  return EnvelopePoolUsage().reserved_bytes != 0;
+}
+
 void LockEnvelopePool() noexcept {
   for (int i = 0; i <= kClasses; ++i) DepotOf(i).Lock();
 }
@@ -186,11 +221,17 @@ void UnlockEnvelopePool() noexcept {
   for (int i = kClasses; i >= 0; --i) DepotOf(i).Unlock();
 }
 
+void UnlockEnvelopePoolInChild() noexcept {
+  open_reserves.store(0, std::memory_order_relaxed);  // their owners' threads are not here
+  UnlockEnvelopePool();
+}
+
 EnvelopePoolStats EnvelopePoolUsage() {
   EnvelopePoolStats stats;
   for (int i = 1; i <= kClasses; ++i) {
     const Depot::Usage usage = DepotOf(i).GetUsage();
     stats.mapped_bytes += usage.chunks * kChunkBytes;
+    stats.reserved_bytes += usage.reserved_chunks * kChunkBytes;
     stats.depot_blocks += usage.full_magazines * kMagazineSize;
     stats.depot_visits += usage.visits;
   }

@@ -15,8 +15,8 @@
 namespace ergon::node {
 namespace {
 
-constexpr std::int64_t kLooks = 8;  // within the time that a turn may take
-constexpr std::int64_t kMaxPeriod = 250'000'000;
+constexpr std::int64_t kLooks = 8;                // within the time that a turn may take
+constexpr std::int64_t kMaxPeriod = 250'000'000;  // also between two trims of the reserve
 
 }  // namespace
 
@@ -52,6 +52,7 @@ void Watchdog::Stop() {
   calls_.fetch_add(1, std::memory_order_release);
   core::FutexWake(calls_, 1);
   thread_.join();
+  reserve_.Close();
 }
 
 void Watchdog::Run() {
@@ -60,11 +61,18 @@ void Watchdog::Run() {
     const std::uint32_t calls = calls_.load(std::memory_order_acquire);
     if (stopping_.load(std::memory_order_acquire)) return;
     Look();
+    reserve_.Open();
+    const bool is_memory_reserved = reserve_.Trim();
     if (dispatcher_.WatchWhileAwake()) {
       (void)core::FutexWait(calls_, calls, period_);
+      continue;
+    }
+    // A turn that was seen running may have ended since: its end is reported before the thread sleeps.
+    Look();
+    if (is_memory_reserved && !reserve_.CloseUnlessLast()) {
+      (void)core::FutexWait(calls_, calls, kMaxPeriod);
     } else {
-      // A turn that was seen running may have ended since: its end is reported before the thread sleeps.
-      Look();
+      reserve_.Close();  // nobody would trim it while the thread sleeps
       (void)core::FutexWait(calls_, calls);
     }
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <ergon/core/dispatcher.h>
+#include <ergon/core/messages/envelope_pool.h>
 #include <ergon/gen/log.h>
 #include <ergon/gen/node_info.h>
 #include <ergon/node/delivery/addresses.h>
@@ -22,8 +23,10 @@ namespace ergon::node {
 // is AsInItsLines.
 [[nodiscard]] std::string Describe(std::string_view process, const gen::BusyProcess& busy);
 
-// Compares what each worker runs now with what it ran a moment ago. The workers only count their turns for it. It looks
-// only while a worker is awake: afterwards it sleeps until the dispatcher calls it.
+// Compares what each worker runs now with what it ran a moment ago. The workers only count their turns for it.
+//
+// As no message waits for its thread, that thread has the node's reserve of memory for backlogs, too. It is awake while a
+// worker is, and until the reserve is empty; then it sleeps until the dispatcher calls it.
 class Watchdog {
  public:
   // All must outlive the watchdog. The dispatcher must not be started yet, and runs nothing but ProcessSlots.
@@ -62,6 +65,7 @@ class Watchdog {
   const Inspection& inspection_;
   const gen::Log log_;
   core::Dispatcher& dispatcher_;
+  core::EnvelopeReserve reserve_;        // open while the thread is awake
   const std::int64_t after_;             // ns
   const std::int64_t period_;            // ns between two looks
   std::atomic<std::uint32_t> calls_{0};  // futex: the dispatcher's and Stop's

@@ -41,7 +41,8 @@ gen::Result<std::unique_ptr<Runtime>> Runtime::Start(gen::Atom name,
                      ? core::MakeWorkSharing(DispatcherOptionsOf(options))
                      : core::MakeWorkStealing(DispatcherOptionsOf(options));
   }
-  core::WatchForks(&core::LockEnvelopePool, &core::UnlockEnvelopePool);
+  core::WatchForks(&core::LockEnvelopePool, &core::UnlockEnvelopePool,
+                   &core::UnlockEnvelopePoolInChild);
   auto runtime =
       std::unique_ptr<Runtime>(new Runtime(name, options, std::move(dispatcher), make_node));
   gen::SetBlockingRuntime(ProcessRunner::BlockingCalls());

@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <ergon/core/messages/envelope_pool.h>
+
+#include <kit/eventually.h>
+
 namespace ergon::soak {
 namespace {
 
@@ -27,6 +31,8 @@ std::uint64_t StatusNumber(const std::string& wanted) {
 std::uint64_t ResidentBytes() { return StatusNumber("VmRSS:") * 1024; }
 
 std::uint64_t TrimmedResidentBytes() {
+  // It stays for a second or two.
+  (void)kit::Eventually([] { return core::EnvelopePoolUsage().reserved_bytes == 0; });
   (void)malloc_trim(0);
   return ResidentBytes();
 }

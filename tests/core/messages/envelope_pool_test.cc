@@ -236,6 +236,83 @@ TEST_CASE("envelope pool: after a burst the memory returns, freed by another thr
   CHECK(EnvelopePoolUsage().mapped_bytes <= before + kKept);
 }
 
+// Whether the memory of a burst stays. Not if a burst takes longer than its memory stays, or has mapped more than it has
+// used.
+bool Stays(EnvelopeReserve& reserve) {
+  std::size_t full = 0;
+  InThread([&] {
+    const std::vector<Block> blocks = Burst(64);
+    full = EnvelopePoolUsage().mapped_bytes;
+    for (const Block& block : blocks) Free(block);
+  });
+  return reserve.Trim() && EnvelopePoolUsage().mapped_bytes == full;
+}
+
+TEST_CASE("envelope pool: with a reserve the memory of a burst stays for the next one") {
+  if (kSanitized) return;
+  const std::size_t before = EnvelopePoolUsage().mapped_bytes;
+  EnvelopeReserve reserve;
+  EnvelopeReserve other;
+  const auto stays = [&] { return Stays(reserve); };
+  CHECK_FALSE(stays());  // not open
+  reserve.Open();
+  CHECK_FALSE(reserve.CloseUnlessLast());
+  CHECK(Eventually(stays));
+  CHECK(Eventually([&] { return !reserve.Trim(); }));
+  CHECK(EnvelopePoolUsage().reserved_bytes == 0);
+  CHECK(EnvelopePoolUsage().mapped_bytes <= before + kKept);
+  other.Open();
+  CHECK(reserve.CloseUnlessLast());
+  reserve.Close();
+  CHECK(Eventually(stays));  // because of the other one
+  other.Close();
+  CHECK(EnvelopePoolUsage().reserved_bytes == 0);
+  CHECK_FALSE(stays());
+}
+
+TEST_CASE("envelope pool: in a fork no reserve is open, and one from before may be closed") {
+  if (kSanitized) return;
+  EnvelopeReserve reserve;
+  reserve.Open();
+  LockEnvelopePool();
+  UnlockEnvelopePoolInChild();  // as if this were the child
+  CHECK_FALSE(Stays(reserve));
+  reserve.Close();
+  reserve.Open();
+  CHECK(Eventually([&] { return Stays(reserve); }));
+  reserve.Close();
+  CHECK_FALSE(Stays(reserve));
+}
+
+TEST_CASE("envelope pool: reserves are opened and closed while others have bursts") {
+  if (kSanitized) return;
+  const std::size_t before = EnvelopePoolUsage().mapped_bytes;
+  std::atomic<bool> done{false};
+  std::thread bursts([&] {
+    while (!done) {
+      std::vector<Block> blocks(200'000);
+      for (Block& block : blocks) block = Allocate(64);
+      for (const Block& block : blocks) Free(block);
+    }
+  });
+  std::vector<std::thread> owners;
+  for (int i = 0; i < 2; ++i) {
+    owners.emplace_back([] {
+      for (int round = 0; round < 2'000; ++round) {
+        EnvelopeReserve reserve;
+        reserve.Open();
+        if (round % 3 == 0) (void)reserve.Trim();
+        if (round % 2 == 0) (void)reserve.CloseUnlessLast();
+      }
+    });
+  }
+  for (std::thread& owner : owners) owner.join();
+  done = true;
+  bursts.join();
+  CHECK(EnvelopePoolUsage().reserved_bytes == 0);
+  CHECK(EnvelopePoolUsage().mapped_bytes <= before + kKept);
+}
+
 TEST_CASE("envelope pool: a second burst finds the blocks of the first") {
   if (kSanitized) return;
   std::size_t after[3] = {};
