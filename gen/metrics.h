@@ -15,7 +15,7 @@
 //
 // Counter, Gauge and Histogram are handles: copies count the same, and they may outlive the node. A default-constructed
 // handle counts nothing. Any thread may use a metric, also several threads the same one, without a lock. A counter has
-// a cell for each of 16 threads, 1 KiB in all, and a histogram a row of cells, 4 KiB with the usual bounds, so that
+// 32 cells, 2 KiB in all, and a histogram 32 rows of cells, 8 KiB with the usual bounds, so that
 // threads that count at the same time do not slow each other down. A gauge, which is set to a value, has one cell.
 #pragma once
 

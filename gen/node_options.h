@@ -90,7 +90,7 @@ struct NodeOptions {
   // the worker. Not counted are messages of SendEvery, calls of other nodes, requests made by Request, and messages
   // and values (but not calls) with a trace id: their envelopes have no room for a time.
   // Costs two looks at the clock for each message and one for each turn, some hundred bytes a process, a lock at each
-  // spawn, and 15 KiB for each of the first 200 behaviours; all other behaviours share "(other)".
+  // spawn, and 30 KiB for each of the first 200 behaviours; all other behaviours share "(other)".
   bool measure_latency = false;
 
   LogLevel log_level = LogLevel::kInfo;

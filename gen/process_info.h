@@ -67,7 +67,7 @@ struct ProcessInfo {
   bool detached = false;
   LogLevel log_level = LogLevel::kInfo;
   Atom application;  // the application it belongs to: both have the same leader; empty: none
-  std::chrono::nanoseconds uptime{0};
+  std::chrono::nanoseconds uptime{0};  // since its spawn, or up to 10 ms more
   // With NodeOptions::measure_running_time: the time of its turns, without the one that runs now, and how many turns
   // there were. An Init that runs in its parent's turn counts there.
   std::chrono::nanoseconds running_time{0};

@@ -52,7 +52,7 @@ struct ProcessOptions {
   // killed, and Spawn returns kTimeout, which names the behaviour and the time. Only an Init that is suspended (in
   // Call, Sleep, Await, Spawn) can be ended then. An Init that computes or blocks its thread ends at its next wait.
   // Node::Spawn, and the Spawn of a detached process, do not wait for that; the Spawn of any other process from inside
-  // a handler has to.
+  // a handler has to. A time-out of a second or more may end up to 10 ms early.
   std::chrono::nanoseconds init_timeout = kDefaultInitTimeout;
   // The lowest level of its log lines; none: that of the process that spawns it, or the node's.
   std::optional<LogLevel> log_level = std::nullopt;

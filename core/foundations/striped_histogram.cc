@@ -28,11 +28,11 @@ std::size_t StripedHistogram::CellOf(double value) const noexcept {
 void StripedHistogram::Add(double value) noexcept {
   // An infinite one would be the sum for ever.
   if (!(value > 0 && value <= std::numeric_limits<double>::max())) value = 0;
-  const std::size_t stripe = StripedCounter::ThreadStripe() * lines_each_;
+  const ThreadStripe stripe = ThreadStripe::OfThisThread();
+  Line* const lines = &lines_[stripe.index() * lines_each_];
   const std::size_t cell = CellOf(value);
-  lines_[stripe + cell / Line::kCells].cells[cell % Line::kCells].fetch_add(
-      1, std::memory_order_relaxed);
-  std::atomic<std::uint64_t>& sum = lines_[stripe].cells[0];
+  stripe.Add(lines[cell / Line::kCells].cells[cell % Line::kCells], 1);
+  std::atomic<std::uint64_t>& sum = lines[0].cells[0];
   std::uint64_t bits = sum.load(std::memory_order_relaxed);
   while (!sum.compare_exchange_weak(
       bits, std::bit_cast<std::uint64_t>(std::bit_cast<double>(bits) + value),
@@ -42,7 +42,7 @@ void StripedHistogram::Add(double value) noexcept {
 
 StripedHistogram::View StripedHistogram::Read() const {
   View view{.counts = std::vector<std::uint64_t>(Cells() - 1)};
-  for (std::size_t stripe = 0; stripe < StripedCounter::kStripes; ++stripe) {
+  for (std::size_t stripe = 0; stripe < ThreadStripe::kCount; ++stripe) {
     view.sum += std::bit_cast<double>(At(stripe, 0).load(std::memory_order_relaxed));
     for (std::size_t i = 0; i < view.counts.size(); ++i) {
       view.counts[i] += At(stripe, i + 1).load(std::memory_order_relaxed);

@@ -1,5 +1,5 @@
-// A histogram that many threads add to and few read, with bounds that are powers of two. Each thread has a stripe of
-// it, as of a StripedCounter.
+// A histogram that many threads add to and few read, with bounds that are powers of two. Each thread adds to a stripe of
+// it.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <ergon/core/foundations/striped_counter.h>
+#include <ergon/core/foundations/thread_stripe.h>
 
 namespace ergon::core {
 
@@ -51,7 +51,7 @@ class StripedHistogram {
   const double least_bound_;
   const double greatest_bound_;
   const std::size_t lines_each_ = (Cells() + Line::kCells - 1) / Line::kCells;  // of a stripe
-  std::vector<Line> lines_{StripedCounter::kStripes * lines_each_};
+  std::vector<Line> lines_{ThreadStripe::kCount * lines_each_};
 };
 
 }  // namespace ergon::core

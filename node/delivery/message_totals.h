@@ -1,15 +1,15 @@
-// The part of a node's counters that belongs to no process (any more); see gen::MessageBalance.
+// The part of a node's counters that belongs to no living process; see gen::MessageBalance.
 #pragma once
 
 #include <ergon/core/foundations/striped_counter.h>
+#include <ergon/node/delivery/ended_counts.h>
 
 namespace ergon::node {
 
 // Any thread.
 struct MessageTotals {
-  // Messages sent by others than processes, and by processes that have ended.
-  core::StripedCounter accepted;
-  core::StripedCounter handled_by_ended;
+  core::StripedCounter accepted;  // sent by others than processes
+  EndedCounts ended;
   core::StripedCounter sent_to_nodes;  // see gen::MessageBalance
 };
 

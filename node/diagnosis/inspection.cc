@@ -75,9 +75,9 @@ std::vector<gen::PID> Inspection::ProcessList() const {
 
 gen::MessageBalance Inspection::MessageBalance() const {
   gen::MessageBalance balance;
-  balance.accepted = totals_.accepted.Sum();
+  balance.accepted = totals_.accepted.Sum() + totals_.ended.sent();
   balance.sent_to_nodes = totals_.sent_to_nodes.Sum();
-  balance.handled = totals_.handled_by_ended.Sum();
+  balance.handled = totals_.ended.handled();
   addresses_.table().ForEach([&](const ProcessSlot& process) {
     balance.accepted += process.counts().sent();
     balance.handled += process.counts().handled();

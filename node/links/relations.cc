@@ -358,15 +358,15 @@ void Relations::ReleaseTarget(ProcessSlot& self, gen::PID pid, const gen::Target
   for (const auto& watcher : told) TellWatcher(watcher, gen::Reason::Unregistered());
 }
 
-Relations::ClosedLists Relations::Close(ProcessSlot& self) {
-  ClosedLists closed;
+std::optional<Relations::ClosedLists> Relations::Close(ProcessSlot& self) {
   ProcessCold* cold = self.CloseRelations();
-  if (cold == nullptr) return closed;
+  if (cold == nullptr) return std::nullopt;
+  std::optional<ClosedLists> closed(std::in_place);
   std::lock_guard lock(cold->lock);
-  closed.links.swap(cold->links);
-  closed.watchers.swap(cold->watchers);
-  closed.monitors.swap(cold->monitors);
-  closed.named_links.swap(cold->named_links);
+  closed->links.swap(cold->links);
+  closed->watchers.swap(cold->watchers);
+  closed->monitors.swap(cold->monitors);
+  closed->named_links.swap(cold->named_links);
   return closed;
 }
 

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <ergon/core/messages/envelope.h>
@@ -102,8 +103,8 @@ class Relations {
     ProcessCold::Monitors monitors;
     ProcessCold::NamedLinks named_links;
   };
-  // Closes the lists of `self`, which ends.
-  [[nodiscard]] static ClosedLists Close(ProcessSlot& self);
+  // Closes the lists of `self`, which ends. Returns none if there never were any.
+  [[nodiscard]] static std::optional<ClosedLists> Close(ProcessSlot& self);
   // Sends the notices of monitors.
   void TellWatchers(const ClosedLists& closed, const gen::Reason& reason);
   // Sends the exit signals.

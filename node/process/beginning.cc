@@ -73,23 +73,27 @@ gen::Result<void> ProcessRunner::Open(const SpawnRequest& request,
   if (!queue) return std::move(queue.error());
   behavior_ = std::move(behavior);
   ForgetFormer();
+  UseMarks(request.options.send_priority);
   Inherit(request);
-  Measuring::Begin(*this);
+  if (rooms_.latency != nullptr) Measuring::Begin(*this, *rooms_.latency);
   yield_on_send_ = request.options.yield_on_send;
   heir_ = request.heir;
   if (heir_) due_ |= kPaceIsNoted;
   announce_ = request.announce;
   detached_ = request.options.detached;
-  UsePriority(request.options.send_priority);
-  started_at_ = rooms_.clock.Now();
   if (request.args.size() != 0) GetTransition().args = request.args;
   if (request.options.init_timeout != gen::kDefaultInitTimeout) {
     GetTransition().timeout = request.options.init_timeout;
   }
-  auto chosen = ChooseDispatcher();
-  if (!chosen) {
-    behavior_.reset();
-    return chosen;
+  started_at_ = rooms_.MayBeCoarse(request.options.init_timeout) ? MachineTime::CoarseNow()
+                                                                 : rooms_.clock.Now();
+  dispatcher_ = &rooms_.dispatcher;
+  if (detached_) {
+    auto taken = TakeThread();
+    if (!taken) {
+      behavior_.reset();
+      return taken;
+    }
   }
   if (!request.options.fallback.name.empty()) {
     ProcessCold& cold = Cold();
@@ -134,25 +138,33 @@ void ProcessRunner::Inherit(const SpawnRequest& request) {
   const auto* const parent =
       static_cast<const ProcessRunner*>(rooms_.addresses.Find(request.parent));
   const std::uint64_t leader = Lineage::LeaderOf(request, parent);
-  leader_id_.store(leader != 0 ? leader : Self().id, std::memory_order_relaxed);
-  SharedEnvironment inherited = rooms_.lineage.EnvironmentOf(request, parent);
-  if (inherited != nullptr || ExtrasIfAny() != nullptr) {
-    Extras().environment = std::move(inherited);
+  leader_id_.store(leader != 0 ? leader : Id(), std::memory_order_relaxed);
+  if (rooms_.lineage.HasEnvironments(request)) {
+    SharedEnvironment inherited = rooms_.lineage.EnvironmentOf(request, parent);
+    if (inherited != nullptr || ExtrasIfAny() != nullptr) {
+      Extras().environment = std::move(inherited);
+    }
   }
-  BeginTrace(parent == nullptr ? request.trace : parent->marks_.trace(*parent));
+  const gen::TraceId trace = parent == nullptr ? request.trace : parent->marks_.trace(*parent);
+  if (trace != 0) BeginTrace(trace);
   std::uint8_t level =
       parent == nullptr ? kNodeLogLevel : parent->log_level_.load(std::memory_order_relaxed);
   if (request.options.log_level) level = static_cast<std::uint8_t>(*request.options.log_level);
   log_level_.store(level, std::memory_order_relaxed);
 }
 
-gen::Result<void> ProcessRunner::ChooseDispatcher() {
-  dispatcher_ = &rooms_.dispatcher;
-  if (!detached_ || !rooms_.dispatcher.HasThreads()) return {};
+gen::Result<void> ProcessRunner::TakeThread() {
+  if (!rooms_.dispatcher.HasThreads()) return {};
   auto own = rooms_.dedicated_dispatchers.TakeFree(rooms_.dispatcher.options());
   if (!own) return std::move(own.error());
   dispatcher_ = *own;
   return {};
+}
+
+// No later than a spawner that waits gives up. So a child that was too late knows it, and its failure is the spawner's
+// error, and no exit signal.
+std::int64_t ProcessRunner::InitDeadline() const noexcept {
+  return core::DeadlineAfter(started_at_, InitTimeoutOf(transition_.get()));
 }
 
 bool ProcessRunner::ReportStarted() {
@@ -162,9 +174,7 @@ bool ProcessRunner::ReportStarted() {
         rooms_.delivery.Respond(Parent(), transition_->ref, gen::detail::MakeResponse(self))
             .has_value();
     // Nobody waits any more: it was too late, and is being killed.
-    transition_->late =
-        !told &&
-        rooms_.clock.Now() >= core::DeadlineAfter(started_at_, InitTimeoutOf(transition_.get()));
+    transition_->late = !told && rooms_.clock.Now() >= InitDeadline();
     if (transition_->late) return false;
   } else if (announce_) {
     auto started = core::MakeEnvelope<gen::MessageStarted>(
@@ -232,7 +242,10 @@ bool ProcessRunner::RunInit(gen::Error& failure) {
   } catch (...) {
     status = gen::Stop(PanicReason());
   }
-  if (!status.stops() && !IsInitLate(transition_.get())) started_ = ReportStarted();
+  if (!status.stops() && !IsInitLate(transition_.get())) {
+    const bool may_be_awaited = transition_ != nullptr || announce_;
+    started_ = !may_be_awaited || ReportStarted();
+  }
   if (started_) {
     unusual_ = rooms_.latency != nullptr;
     must_begin_ = behavior_->Receives() || status.has_next();
@@ -286,8 +299,7 @@ gen::Result<gen::PID> ProcessRunner::MakeChild(const SpawnRequest& request) {
   }
   if (child.dispatcher_ == dispatcher_ && HasStackForInit()) {
     // Init runs here and now. Should it wait, this fiber waits with it, and this process too.
-    starting_child.store(pid.id, std::memory_order_seq_cst);  // partner: starting_child()
-    if (IsInterrupted()) (void)rooms_.exit_signals.Kill(pid);
+    starting_child.store(pid.id, std::memory_order_relaxed);  // see HeedParents
     gen::Error failure = gen::ErrProcessTerminated;
     unbegun.LetGo();
     const bool ready = child.RunInitInline(failure);

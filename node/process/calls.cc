@@ -29,9 +29,6 @@
 namespace ergon::node {
 namespace {
 
-// Such a time-out may end kCoarseLag late; see gen::CallOptions.
-constexpr std::chrono::nanoseconds kLongTimeout = std::chrono::seconds(1);
-
 // Does not stay in the line for room when it goes out of scope, whatever comes out of its wait.
 class SuspendedSender final : public WaitingSender {
  public:
@@ -88,8 +85,8 @@ class OpenEdge {
     const ProcessSlot* callee, std::chrono::nanoseconds timeout) const {
   const bool handles_request = current_ != nullptr && IsRequest(*current_);
   const bool is_exact = callee == nullptr || callee->WaitedForCertain() != 0 ||
-                        callee->pool() != nullptr || handles_request || timeout < kLongTimeout ||
-                        rooms_.has_own_clock;
+                        callee->pool() != nullptr || handles_request ||
+                        !rooms_.MayBeCoarse(timeout);
   const std::int64_t now = is_exact ? rooms_.clock.Now() : MachineTime::CoarseNow();
   if (timeout == gen::kInfinite) return {now, 0};
   return {now, core::DeadlineAfter(is_exact ? now : now + core::kCoarseLag, timeout)};
@@ -105,7 +102,7 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
     return gen::Error(gen::ErrorCode::kDeadlock, fmt::format("{} would wait for itself ({})", to,
                                                              TypeForPeople(request->type)));
   }
-  if (IsInterrupted()) return EndingError();
+  if (IsBeingEnded()) return EndingError();
   ProcessSlot* const callee = rooms_.addresses.Find(to);
   const auto [now, deadline] = TimeOfCall(callee, timeout);
   PendingWait wait(*this);
@@ -212,7 +209,7 @@ gen::Result<void> Process::SendConfirmed(gen::PID to, core::EnvelopePtr& envelop
                       "important delivery to another node waits, and a gen::Mutex is held");
   }
   for (;;) {
-    if (IsInterrupted()) return EndingError();
+    if (IsBeingEnded()) return EndingError();
     PendingWait wait(*this);
     auto sent = rooms_.addresses.TransportTo(to)->SendImportant(to, *envelope, Self(), wait.id());
     if (!sent) {
@@ -240,7 +237,7 @@ gen::Result<std::vector<gen::MessageEvent>> Process::SubscribeElsewhere(const ge
   CheckMaySuspend(link ? "LinkEvent" : "MonitorEvent");
   const std::int64_t deadline = core::DeadlineAfter(Now(), gen::kDefaultCallTimeout);
   for (;;) {
-    if (IsInterrupted()) return EndingError();
+    if (IsBeingEnded()) return EndingError();
     PendingWait wait(*this);
     const auto note = rooms_.publishing.BeginElsewhere(*this, event, link, wait.id());
     if (!note) {
@@ -274,7 +271,7 @@ gen::Result<void> Process::SendInTurn(gen::PID to, core::EnvelopePtr& envelope,
     return gen::Error(gen::ErrorCode::kDeadlock,
                       fmt::format("{} would wait for room in its own mailbox", to));
   }
-  if (IsInterrupted()) return EndingError();
+  if (IsBeingEnded()) return EndingError();
   PendingWait wait(*this);
   SuspendedSender sender(to, envelope, rooms_, Self(), wait.id());
   sender.Enter();
@@ -285,7 +282,7 @@ gen::Result<void> Process::SendInTurn(gen::PID to, core::EnvelopePtr& envelope,
 }
 
 gen::Result<void> Process::AwaitRoom(gen::PID to, std::int64_t deadline) {
-  if (IsInterrupted()) return EndingError();
+  if (IsBeingEnded()) return EndingError();
   Transport* const transport = rooms_.addresses.TransportTo(to);
   if (transport == nullptr) return {};
   PendingWait wait(*this);
@@ -328,7 +325,7 @@ void Process::Yield() {
 bool Process::Sleep(std::chrono::nanoseconds duration) {
   MustBeInOwnTurn("Sleep");
   CheckMaySuspend("Sleep");
-  if (IsInterrupted()) return false;
+  if (IsBeingEnded()) return false;
   if (duration <= std::chrono::nanoseconds::zero()) return true;
   return PendingWait(*this).Wait(core::DeadlineAfter(Now(), duration)).has_value();
 }
@@ -337,7 +334,7 @@ gen::Result<void> Process::AwaitEnd(gen::PID pid, std::chrono::nanoseconds timeo
   CheckMaySuspend("AwaitEnd");
   auto checked = CheckNotNegative("timeout", timeout);
   if (!checked) return checked;
-  if (IsInterrupted()) return EndingError();
+  if (IsBeingEnded()) return EndingError();
   ProcessSlot* const other = rooms_.addresses.FindSlot(pid);
   if (other == nullptr || !other->IsYetToEnd(pid)) return {};
   PendingWait wait(*this);

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <typeinfo>
 #include <utility>
 
@@ -29,6 +30,10 @@ namespace {
 
 gen::Error TerminatedError(const gen::Reason& reason) {
   return gen::Error(gen::ErrorCode::kProcessTerminated, reason.ToString());
+}
+
+void AnswerRequest(Delivery& delivery, const core::Envelope& request, const gen::Error& error) {
+  delivery.RespondError(gen::PID::FromAddress(request.from), request.ref, error);
 }
 
 void AnswerOpenRequests(Delivery& delivery, ProcessCold& cold, const gen::Error& error) {
@@ -108,8 +113,8 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
   // A spawn that waits gets the failure as its error, not as an exit signal too.
   if (!was_started && !announce_) (void)rooms_.relations.Unlink(*this, Parent());
   // Closed first: nobody can give it a name after its names have been released.
-  const Relations::ClosedLists closed = Relations::Close(*this);
-  ReleaseFeatures(reason);
+  const std::optional<Relations::ClosedLists> closed = Relations::Close(*this);
+  if (ProcessCold* const cold = ColdIfAny()) ReleaseFeatures(*cold, reason);
   // Only the process writes it. Release; partner: IsYetToEnd, which then finds the relations closed.
   generation_.store(generation_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   behavior_.reset();
@@ -120,7 +125,7 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
 
   // Notices first, answers afterwards: a caller that learns of the end finds the others informed.
   // The heir, or a parent, may end as soon as it knows: whoever watches both learns of this end first.
-  rooms_.relations.TellWatchers(closed, reason);
+  if (closed) rooms_.relations.TellWatchers(*closed, reason);
   if (heir_ || has_rest) {
     LeaveRest(rest,
               {.pid = self,
@@ -130,15 +135,14 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
                .holds_current = holds_current,
                .expired = Rare().routed_expired.Read()});
   }
-  rooms_.relations.TellLinks(closed, self, Parent(), reason);
+  if (closed) rooms_.relations.TellLinks(*closed, self, Parent(), reason);
   rooms_.back_pressure.End(*this);
   if (!was_started) ReportFailedInit(reason);
-  AnswerQuestions(current, current_open, reason);
-  // What it had sent and handled stays in the node's counters.
-  if (counts_.sent() != 0) rooms_.totals.accepted.Add(counts_.sent());
-  if (counts_.handled() != 0) rooms_.totals.handled_by_ended.Add(counts_.handled());
-  counts_.Reset();
-  rooms_.population.NoteEnded(reason);
+  if (current_open) AnswerRequest(rooms_.delivery, *current, TerminatedError(reason));
+  current_ = nullptr;
+  if (current != nullptr) core::DisposeEnvelope(current);
+  if (ProcessCold* const cold = ColdIfAny()) AnswerOpenQuestions(*cold, reason);
+  rooms_.totals.ended.Note(reason.IsFailure(), counts_);
   // From here on it is over for those who have not asked yet. Partner: IsYetToEnd.
   activity_.SetState(gen::ProcessState::kStarting, std::memory_order_seq_cst);
   rooms_.population.Leave(*this, *dispatcher_, self);
@@ -160,6 +164,8 @@ void ProcessRunner::RunTerminate(const gen::Reason& reason) {
 }
 
 core::Mailbox::Rest ProcessRunner::CloseMailbox(std::vector<core::EnvelopePtr>& waiting) {
+  ProcessCold* const cold = ColdIfAny();
+  if (cold == nullptr) return mailbox_.Close();  // all that follows has its place there
   waiting = TakeStash();
   Receiving::Close(*this, waiting);
   core::Mailbox::Rest rest = mailbox_.Close();
@@ -170,7 +176,7 @@ core::Mailbox::Rest ProcessRunner::CloseMailbox(std::vector<core::EnvelopePtr>& 
     }
     taking_.UseQueue(false);
   }
-  if (ProcessCold* cold = ColdIfAny(); cold != nullptr && !cold->left_to_heir.empty()) {
+  if (!cold->left_to_heir.empty()) {
     auto left = std::exchange(cold->left_to_heir, {});
     waiting.insert(waiting.begin(), std::make_move_iterator(left.begin()),
                    std::make_move_iterator(left.end()));
@@ -178,49 +184,35 @@ core::Mailbox::Rest ProcessRunner::CloseMailbox(std::vector<core::EnvelopePtr>& 
   return rest;
 }
 
-// The one that it handled last, if it has left it open, and those that were left open before.
-void ProcessRunner::AnswerQuestions(core::Envelope* current, bool is_open,
-                                    const gen::Reason& reason) {
-  if (current != nullptr) {
-    if (is_open) {
-      rooms_.delivery.RespondError(gen::PID::FromAddress(current->from), current->ref,
-                                   TerminatedError(reason));
-    }
-    current_ = nullptr;
-    core::DisposeEnvelope(current);
+void ProcessRunner::AnswerOpenQuestions(ProcessCold& cold, const gen::Reason& reason) {
+  cold.next = nullptr;
+  if (!cold.open_requests.empty()) {
+    AnswerOpenRequests(rooms_.delivery, cold, TerminatedError(reason));
   }
-  ProcessCold* const cold = ColdIfAny();
-  if (cold == nullptr) return;
-  cold->next = nullptr;
-  if (!cold->open_requests.empty()) {
-    AnswerOpenRequests(rooms_.delivery, *cold, TerminatedError(reason));
-  }
-  cold->open_requests_limit = ProcessCold::kOpenRequestsLimit;
-  cold->awaited.Clear(rooms_.timers);
+  cold.open_requests_limit = ProcessCold::kOpenRequestsLimit;
+  cold.awaited.Clear(rooms_.timers);
 }
 
 // Names, aliases, events, groups and periodic sends; `reason` is what subscribers are told.
-void ProcessRunner::ReleaseFeatures(const gen::Reason& reason) {
-  ProcessCold* cold = ColdIfAny();
-  if (cold == nullptr) return;
+void ProcessRunner::ReleaseFeatures(ProcessCold& cold, const gen::Reason& reason) {
   const gen::PID self = Self();
   std::vector<gen::Atom> events;
   ProcessCold::Subscriptions subscriptions;
   std::unique_ptr<ProcessCold::GroupNotes> groups;
   bool periodic_sends = false;
   {
-    std::lock_guard lock(cold->lock);
-    rooms_.registry.Release(self, *cold);
-    cold->fallback = {};
-    cold->overflow = gen::Overflow::kReject;
-    cold->mailbox = {};
-    cold->stash_limit = 0;
-    events.swap(cold->events);
-    subscriptions.swap(cold->subscriptions);
-    cold->past_events.clear();
-    cold->past_events_elsewhere.clear();
-    groups.swap(cold->groups);
-    periodic_sends = std::exchange(cold->periodic_sends, false);
+    std::lock_guard lock(cold.lock);
+    rooms_.registry.Release(self, cold);
+    cold.fallback = {};
+    cold.overflow = gen::Overflow::kReject;
+    cold.mailbox = {};
+    cold.stash_limit = 0;
+    events.swap(cold.events);
+    subscriptions.swap(cold.subscriptions);
+    cold.past_events.clear();
+    cold.past_events_elsewhere.clear();
+    groups.swap(cold.groups);
+    periodic_sends = std::exchange(cold.periodic_sends, false);
   }
   if (periodic_sends) rooms_.periodic_sends.EndThoseOf(self);
   if (groups != nullptr) rooms_.groups.Release(self, *groups);

@@ -16,16 +16,13 @@ BehaviorTimes& Measuring::TimesOf(const ProcessRunner& process) {
   return *process.Cold().times.load(std::memory_order_relaxed);
 }
 
-void Measuring::Begin(ProcessRunner& process) {
-  Latency* const latency = process.rooms_.latency;
-  if (latency == nullptr) return;
+void Measuring::Begin(ProcessRunner& process, Latency& latency) {
   process.due_ |= kMeasures;
   process.marks_.SetMeasured();
   ProcessCold& cold = process.Cold();
   cold.handling_since = 0;
   // Release; partner: NoteCallee.
-  cold.times.store(&latency->Of(gen::BehaviorNameOf(*process.behavior_)),
-                   std::memory_order_release);
+  cold.times.store(&latency.Of(gen::BehaviorNameOf(*process.behavior_)), std::memory_order_release);
 }
 
 void Measuring::NoteCallee(ProcessRunner& process, const ProcessSlot* callee) {

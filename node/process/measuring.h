@@ -19,7 +19,7 @@ namespace ergon::node {
 // In a process's own turn.
 class Measuring {
  public:
-  static void Begin(ProcessRunner& process);  // for a new process, if the node measures
+  static void Begin(ProcessRunner& process, Latency& latency);  // for a new process
   // Notes whom the process calls now: the process in this slot; null: one of another node, or none.
   static void NoteCallee(ProcessRunner& process, const ProcessSlot* callee);
   static void BeginHandling(ProcessRunner& process);  // of what it handles, if that is a message

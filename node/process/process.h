@@ -174,8 +174,9 @@ class Process final : public ProcessRunner, public gen::PoolHost {
 
  private:
   [[nodiscard]] gen::ProcessHost& Host() noexcept override { return *this; }
-  void UsePriority(gen::MessagePriority priority) noexcept override {
+  void UseMarks(gen::MessagePriority priority) noexcept override {
     SetDefaultPriority(priority);
+    SetHasTrace(false);
   }
   void UseTrace(bool has_trace) noexcept override { SetHasTrace(has_trace); }
   // Returns what `verb` returns; NotInOwnTurn outside of this process's turns. Calls and answers make the same check by
@@ -220,6 +221,10 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   // Sends to another node when there is room: too much waits for that node.
   [[gnu::cold]] gen::Result<void> SendWhenThereIsRoom(gen::PID to, core::EnvelopePtr& envelope);
   [[gnu::cold]] void RecordSend(gen::PID to, const core::Envelope& envelope);
+  [[nodiscard]] bool IsBeingEnded() {  // in Init, with those around it
+    if (!started_) HeedParents();
+    return IsInterrupted();
+  }
   struct CallTime {
     std::int64_t begins;
     std::int64_t deadline;  // 0: none

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 
@@ -49,6 +50,12 @@ struct MessageTotals;
 
 // All of it outlives the processes.
 struct Rooms {
+  // Returns whether a time-out may be measured by the coarse clock, four times as quick as the exact one: that of Init ends
+  // up to core::kCoarseLag early; calls add that, and end late.
+  [[nodiscard]] bool MayBeCoarse(std::chrono::nanoseconds timeout) const noexcept {
+    return timeout >= std::chrono::seconds(1) && !has_own_clock;
+  }
+
   // delivery
   Addresses& addresses;
   Delivery& delivery;

@@ -84,7 +84,7 @@ class ProcessRunner : public ProcessSlot {
   ProcessRunner(const Rooms& rooms, std::uint32_t index) : ProcessSlot(index), rooms_(rooms) {}
   ~ProcessRunner() = default;
 
-  virtual void UsePriority(gen::MessagePriority priority) noexcept = 0;
+  virtual void UseMarks(gen::MessagePriority priority) noexcept = 0;  // it has no trace yet
   virtual void UseTrace(bool has_trace) noexcept = 0;
   [[nodiscard]] virtual gen::ProcessHost& Host() noexcept = 0;  // as its behaviour sees it
 
@@ -103,6 +103,7 @@ class ProcessRunner : public ProcessSlot {
     if (yield_on_send_ && sends_ > kMaxSendsPerTurn && gen::detail::HeldMutexes() == 0) GiveWay();
   }
   void GiveWay();
+  void HeedParents();  // in Init: what ends a process inside of whose turn Init runs ends this one
   // Returns whether a signal that ends the process is there. Notes whether there is an inspection.
   [[nodiscard]] bool IsInterrupted() {
     is_asked_ = false;
@@ -150,15 +151,16 @@ class ProcessRunner : public ProcessSlot {
   static constexpr std::uint32_t kMaxSendsPerTurn = 64;
   // -- beginning.cc --
   [[nodiscard]] Transition& GetTransition();
-  // The steps of Open: removing what is left of the former process; inheriting from the parent; choosing the threads.
+  // The steps of Open: removing what is left of the former process; inheriting from the parent; a thread of its own.
   void ForgetFormer() noexcept;
   void Inherit(const SpawnRequest& request);
-  gen::Result<void> ChooseDispatcher();
+  gen::Result<void> TakeThread();
   void OpenMailbox(const gen::ProcessOptions& options, std::unique_ptr<gen::MailboxQueue> queue);
   // Runs Init, on any stack. Returns false if the process has ended; `failure` is the error for its parent.
   bool RunInit(gen::Error& failure);
   bool RunInitInline(gen::Error& failure);  // in the parent's turn; then it is scheduled or idle
-  [[nodiscard]] bool ReportStarted();       // false: the parent has not waited so long
+  [[nodiscard]] std::int64_t InitDeadline() const noexcept;  // Clock ns
+  [[nodiscard]] bool ReportStarted();  // false: the parent has not waited so long
   void ReportFailedInit(const gen::Reason& reason);
   // -- turn.cc --
   core::TurnEnd RunMessages(std::int64_t now);
@@ -230,10 +232,10 @@ class ProcessRunner : public ProcessSlot {
   // -- end.cc --
   void Finish(const gen::Reason& reason);
   void RunTerminate(const gen::Reason& reason);
-  void AnswerQuestions(core::Envelope* current, bool is_open, const gen::Reason& reason);
+  void AnswerOpenQuestions(ProcessCold& cold, const gen::Reason& reason);  // but for the last one
   // Closes the mailbox. Moves what is stashed, and what a queue of its own or a pool still has, to `waiting`.
   core::Mailbox::Rest CloseMailbox(std::vector<core::EnvelopePtr>& waiting);
-  void ReleaseFeatures(const gen::Reason& reason);
+  void ReleaseFeatures(ProcessCold& cold, const gen::Reason& reason);
   // Sorts what a closed mailbox still held: the heir gets a part, and the rest is dropped.
   void LeaveRest(core::Mailbox::Rest& rest, gen::MessageInheritance inheritance);
   // Returns an envelope that was on its way when the slot's former process ended to its pool, or drops it.

@@ -31,6 +31,13 @@ void ExpireInit(void* process, std::uint64_t id) {
   (void)rooms.exit_signals.Kill(rooms.addresses.PidOf(id));
 }
 
+// Returns the process inside of whose turn the Init of this one runs, or null.
+ProcessRunner* ParentAround(const ProcessRunner& process) noexcept {
+  auto* const parent =
+      static_cast<ProcessRunner*>(process.rooms().addresses.Find(process.Parent()));
+  return parent != nullptr && parent->starting_child() == process.Id() ? parent : nullptr;
+}
+
 // A timer that is not armed any more when it goes out of scope, whatever comes out of the wait.
 class InitTimer {
  public:
@@ -142,6 +149,20 @@ void ProcessRunner::MakeWaitTimer() {
       std::make_unique<core::WaitTimer>(rooms_.timers, rooms_.clock, await_, &ExpireWaitOf, this);
 }
 
+void ProcessRunner::HeedParents() {
+  ProcessRunner* process = this;
+  while (!process->started_) {
+    ProcessRunner* const parent = ParentAround(*process);
+    if (parent == nullptr) return;
+    // Sequentially consistent, as is the look for signals; partner: ExitSignals::Interrupt. A signal from now on finds
+    // the child; one that is there already is found here. So a spawn whose Init does not wait needs neither.
+    parent->Extras().starting_child.store(process->Id(), std::memory_order_seq_cst);
+    if (!process->IsKilled() && parent->IsInterrupted())
+      (void)rooms_.exit_signals.Kill(process->Self());
+    process = parent;
+  }
+}
+
 gen::Result<core::AwaitOutcome> ProcessRunner::WaitUnusually(std::uint64_t id,
                                                              std::int64_t deadline,
                                                              core::Envelope*& response) {
@@ -150,16 +171,14 @@ gen::Result<core::AwaitOutcome> ProcessRunner::WaitUnusually(std::uint64_t id,
   ProcessRunner* first = nullptr;
   std::int64_t end = core::kNever;
   for (ProcessRunner* process = this; process != nullptr && !process->started_;) {
-    const std::int64_t its_end =
-        core::DeadlineAfter(process->started_at_, InitTimeoutOf(process->transition_.get()));
+    const std::int64_t its_end = process->InitDeadline();
     if (its_end < end) {
       first = process;
       end = its_end;
     }
-    auto* parent = static_cast<ProcessRunner*>(rooms_.addresses.Find(process->Parent()));
-    const bool is_inside = parent != nullptr && parent->starting_child() == process->Id();
-    process = is_inside ? parent : nullptr;
+    process = ParentAround(*process);
   }
+  HeedParents();
   std::optional<InitTimer> timer;
   if (first != nullptr) timer.emplace(rooms_.timers, *first, end);
   auto outcome = WaitOnce(id, deadline, response);
@@ -206,6 +225,8 @@ gen::Result<core::AwaitOutcome> ProcessRunner::WaitOnce(std::uint64_t id, std::i
 void ProcessRunner::GiveWay() {
   if (rooms_.fork_guard.IsForked()) [[unlikely]]
     return;  // the others are for the node's own process
+  if (!started_) [[unlikely]]
+    HeedParents();
   sends_ = 0;
   // False: no stack for others. Then they have to wait.
   (void)ParkReady(&YieldHook);

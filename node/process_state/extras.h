@@ -35,8 +35,7 @@ struct ProcessExtras {
   CallEdge edge;  // the first member: an address less to be computed in a call
   std::unique_ptr<core::WaitTimer> wait_timer;  // the process's own; made when first needed
   // The id of the child whose Init runs inside this process's turn, or 0. A signal that ends this process ends that
-  // child, too, so that an Init that waits does not delay the end. Sequentially consistent, as are making this part and
-  // the look at the signals; partner: ExitSignals::Interrupt.
+  // child, too, so that an Init that waits does not delay the end; see ProcessRunner::HeedParents.
   std::atomic<std::uint64_t> starting_child{0};
   SharedEnvironment environment;  // null: nothing; see ProcessSlot::environment
   SlotLog log;

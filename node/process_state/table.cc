@@ -18,7 +18,13 @@ ProcessTable::~ProcessTable() {
 }
 
 ProcessTable::Shelf& ProcessTable::OwnShelf() noexcept {
-  return shelves_[core::StripedCounter::ThreadStripe()];
+  return shelves_[core::ThreadStripe::OfThisThread().index()];
+}
+
+// Who spawns very many processes would otherwise wait for the memory of each slot.
+void ProcessTable::Prefetch(const ProcessSlot& slot) const noexcept {
+  const auto* const memory = reinterpret_cast<const std::byte*>(&slot);
+  for (std::size_t line = 0; line < kind_.bytes; line += 64) __builtin_prefetch(memory + line, 1);
 }
 
 ProcessSlot* ProcessTable::TakeFree() {
@@ -26,7 +32,11 @@ ProcessSlot* ProcessTable::TakeFree() {
   {
     std::lock_guard lock(shelf.lock);
     if (shelf.free_count == 0) Fill(shelf);
-    if (shelf.free_count != 0) return SlotAt(shelf.free[--shelf.free_count]);
+    if (shelf.free_count != 0) {
+      ProcessSlot* const slot = SlotAt(shelf.free[--shelf.free_count]);
+      if (shelf.free_count > kAhead) Prefetch(*SlotAt(shelf.free[shelf.free_count - 1 - kAhead]));
+      return slot;
+    }
   }
   return TakeLast();
 }

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include <ergon/core/foundations/striped_counter.h>
 #include <ergon/core/foundations/sync.h>
+#include <ergon/core/foundations/thread_stripe.h>
 #include <ergon/node/process_state/slot.h>
 
 namespace ergon::node {
@@ -72,8 +72,10 @@ class ProcessTable {
   static constexpr std::uint32_t kRests = 256;
   static constexpr std::uint32_t kShelfHolds = 64;
   static constexpr std::uint32_t kMovedTogether = kShelfHolds / 2;
+  static constexpr std::uint32_t kAhead =
+      1;  // spawns between that which prefetches a slot and its own
 
-  // The free slots of a thread, as far as there are enough shelves (core::StripedCounter::ThreadStripe): what a spawn and
+  // The free slots of a thread, as far as there are enough shelves (core::ThreadStripe): what a spawn and
   // an end write, mostly, no other thread does. As the magazines of Bonwick and Adams (2001), of which most operations
   // touch nothing that is shared.
   struct alignas(64) Shelf {
@@ -88,6 +90,7 @@ class ProcessTable {
   };
 
   [[nodiscard]] Shelf& OwnShelf() noexcept;
+  void Prefetch(const ProcessSlot& slot) const noexcept;
   // With the lock of the shelf: moves some slots from those of all threads to it; or, when it is full, back.
   void Fill(Shelf& shelf);
   void MakeRoom(Shelf& shelf);
@@ -105,7 +108,7 @@ class ProcessTable {
   alignas(64) core::SpinLock lock_;
   std::vector<std::uint32_t> free_;  // newest last; on no shelf
   std::uint32_t chunk_count_ = 0;
-  std::array<Shelf, core::StripedCounter::kStripes> shelves_;
+  std::array<Shelf, core::ThreadStripe::kCount> shelves_;
   std::array<std::atomic<std::byte*>, kMaxChunks> chunks_{};
 };
 

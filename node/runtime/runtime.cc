@@ -198,10 +198,10 @@ gen::NodeInfo Runtime::Info() const {
   info.workers = dispatcher_->workers();
   info.throughput = dispatcher_->throughput();
   info.uptime = std::chrono::nanoseconds(clock_->Now() - started_at_);
-  info.processes_ended = population_.ended();
+  info.processes_ended = totals_.ended.processes();  // first
   info.processes_spawned = population_.spawned();
   info.processes = info.processes_spawned - info.processes_ended;
-  info.processes_failed = population_.failed();
+  info.processes_failed = totals_.ended.failed();
   info.names = addresses_.names().size();
   info.aliases = addresses_.aliases().size();
   info.timers = timers_->size();

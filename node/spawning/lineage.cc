@@ -14,7 +14,6 @@ std::uint64_t Lineage::LeaderOf(const SpawnRequest& request, const ProcessSlot* 
 SharedEnvironment Lineage::EnvironmentOf(const SpawnRequest& request, const ProcessSlot* parent) {
   const gen::Environment& own = request.options.environment;
   if (!own.empty()) environment_.NoteUse();
-  if (environment_.IsUnused()) return nullptr;
   SharedEnvironment values;
   if (!own.empty()) values = std::make_shared<const gen::Environment>(own);
   // Its turn: nobody changes it meanwhile.

@@ -22,7 +22,11 @@ class Lineage {
   // Returns the leader of a process that is about to be spawned; 0: the process itself.
   [[nodiscard]] static std::uint64_t LeaderOf(const SpawnRequest& request,
                                               const ProcessSlot* parent);
-  // Returns the environment that it inherits; null: an empty one.
+  // Returns false if it has no environment: neither one of its own nor one that it could inherit.
+  [[nodiscard]] bool HasEnvironments(const SpawnRequest& request) const {
+    return !request.options.environment.empty() || !environment_.IsUnused();
+  }
+  // Returns its own environment above what it inherits; null: an empty one.
   [[nodiscard]] SharedEnvironment EnvironmentOf(const SpawnRequest& request,
                                                 const ProcessSlot* parent);
   // Sets a value of a process, in its own turns. Without a value the name is removed.

@@ -1,34 +1,53 @@
 #include <ergon/node/spawning/population.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include <ergon/gen/envelope_kind.h>
 
 namespace ergon::node {
+namespace {
 
-void Population::Leave(ProcessSlot& slot, core::Dispatcher& dispatcher, gen::PID pid) {
-  std::vector<core::Event*> waiters;
-  std::vector<ProcessCold::WaitingProcess> waiting_processes;
+// Those who wait for the end of a process.
+struct Waiters {
+  std::vector<core::Event*> threads;
+  std::vector<ProcessCold::WaitingProcess> processes;
+};
+
+// Returns none if nobody can have waited.
+std::optional<Waiters> TakeWaiters(ProcessSlot& slot) {
   // Partner: ProcessSlot::IsYetToEnd; the process has said that it is over.
-  if (ProcessCold* cold = slot.ColdAfterEnd()) {
-    std::lock_guard lock(cold->lock);
-    waiters.swap(cold->waiters);
-    waiting_processes.swap(cold->waiting_processes);
-    cold->name = gen::Atom();
-    cold->counts.Reset();
-  }
-  // The next process on that thread begins when this turn is over.
-  if (&dispatcher != &shared_dispatcher_) dedicated_dispatchers_.Give(dispatcher);
-  addresses_.table().Give(slot);
-  for (core::Event* waiter : waiters) waiter->Set();
-  for (const auto& waiting : waiting_processes) {
-    (void)delivery_.Respond(
-        waiting.pid, waiting.id,
+  ProcessCold* const cold = slot.ColdAfterEnd();
+  if (cold == nullptr) return std::nullopt;
+  std::optional<Waiters> waiters(std::in_place);
+  std::lock_guard lock(cold->lock);
+  waiters->threads.swap(cold->waiters);
+  waiters->processes.swap(cold->waiting_processes);
+  cold->name = gen::Atom();
+  cold->counts.Reset();
+  return waiters;
+}
+
+void Wake(const Waiters& waiters, Delivery& delivery) {
+  for (core::Event* thread : waiters.threads) thread->Set();
+  for (const auto& process : waiters.processes) {
+    (void)delivery.Respond(
+        process.pid, process.id,
         core::MakeEnvelope<bool>(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
                                  core::Lane::kMain, true));
   }
+}
+
+}  // namespace
+
+void Population::Leave(ProcessSlot& slot, core::Dispatcher& dispatcher, gen::PID pid) {
+  const std::optional<Waiters> waiters = TakeWaiters(slot);
+  // The next process on that thread begins when this turn is over.
+  if (&dispatcher != &shared_dispatcher_) dedicated_dispatchers_.Give(dispatcher);
+  addresses_.table().Give(slot);
+  if (waiters) Wake(*waiters, delivery_);
   if (has_listener_.load(std::memory_order_acquire)) {
     std::function<void(gen::PID)> listener;
     {
@@ -39,7 +58,7 @@ void Population::Leave(ProcessSlot& slot, core::Dispatcher& dispatcher, gen::PID
   }
   // Last: whoever waits for the count to match may tear the node down afterwards.
   core::Event* const empty =
-      departures_.Leave(core::StripedCounter::ThreadStripe(), [this] { return spawned(); });
+      departures_.Leave(core::ThreadStripe::OfThisThread().index(), [this] { return spawned(); });
   if (empty != nullptr) empty->Set();
 }
 

@@ -1,7 +1,6 @@
 // How many processes there are, and the last steps of each.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +8,7 @@
 #include <mutex>
 
 #include <ergon/core/dispatcher.h>
-#include <ergon/core/foundations/striped_counter.h>
+#include <ergon/core/foundations/thread_stripe.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/reason.h>
 #include <ergon/node/delivery/addresses.h>
@@ -44,14 +43,6 @@ class Population {
 
   // -- ends --
 
-  // Counts an end. Call it before the process says that it is over: whoever has waited for the end, or asks just then,
-  // finds the end counted.
-  void NoteEnded(const gen::Reason& reason) noexcept {
-    Stripe& own = stripes_[core::StripedCounter::ThreadStripe()];
-    if (reason.IsFailure()) own.failed.fetch_add(1, std::memory_order_relaxed);
-    // Partner: ended().
-    own.ended.fetch_add(1, std::memory_order_release);
-  }
   // Does the last step of a process; its slot is free afterwards.
   void Leave(ProcessSlot& slot, core::Dispatcher& dispatcher, gen::PID pid);
   // Sets the function that is called with each process that ends from now on; null: none is called.
@@ -60,38 +51,15 @@ class Population {
   [[nodiscard]] bool WaitUntilEmpty(const core::Clock& clock, std::int64_t deadline);
 
   [[nodiscard]] std::uint64_t spawned() const noexcept { return gate_.count(); }
-  // Never more than spawned() returns afterwards.
-  [[nodiscard]] std::uint64_t ended() const noexcept {
-    return Sum(&Stripe::ended, std::memory_order_acquire);
-  }
-  [[nodiscard]] std::uint64_t failed() const noexcept {
-    return Sum(&Stripe::failed, std::memory_order_relaxed);
-  }
 
  private:
-  static constexpr std::size_t kStripes = core::StripedCounter::kStripes;
-
-  // What one thread has counted; a line of its own, so that ends on several threads do not fight for one.
-  struct alignas(64) Stripe {
-    std::atomic<std::uint64_t> ended{0};
-    std::atomic<std::uint64_t> failed{0};
-  };
-
-  [[nodiscard]] std::uint64_t Sum(std::atomic<std::uint64_t> Stripe::*count,
-                                  std::memory_order order) const noexcept {
-    std::uint64_t sum = 0;
-    for (const Stripe& stripe : stripes_) sum += (stripe.*count).load(order);
-    return sum;
-  }
-
   Addresses& addresses_;
   Delivery& delivery_;
   core::Dispatcher& shared_dispatcher_;
   DedicatedDispatchers& dedicated_dispatchers_;
   alignas(64) SpawnGate gate_;  // each spawn writes it
   // They will touch nothing of the node's any more.
-  Departures<kStripes> departures_;
-  std::array<Stripe, kStripes> stripes_;
+  Departures<core::ThreadStripe::kCount> departures_;
   // Read by each spawn or end, written seldom.
   std::atomic<bool> refuses_outsiders_{false};
   std::atomic<bool> has_listener_{false};

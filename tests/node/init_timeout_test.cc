@@ -129,6 +129,30 @@ TEST_CASE("init timeout: the Spawn of a process returns, and the process goes on
   CHECK(t.IsAlive(parent));
 }
 
+TEST_CASE(
+    "init timeout: by the clock of the machine, too, the child ends before its parent gives up") {
+  std::atomic<int> unwound{0};
+  std::atomic<int> terminated{0};
+  TestNode t;
+  const gen::PID parent = t.Spawn();
+  // An Init that goes on when its wait was ended: only that its time was up tells that it has failed.
+  const auto goes_on = Make({.init =
+                                 [&](Subject& self, const gen::Args&) {
+                                   const Unwound guard(unwound);
+                                   (void)self.Sleep(gen::kInfinite);
+                                   return gen::Continue();
+                                 },
+                             .terminate = [&](Subject&, const gen::Reason&) { ++terminated; }});
+  CHECK(t.Run(parent, [&](Subject& self) {
+    CheckTimeout(self.Spawn(goes_on, {.link_child = true, .detached = true, .init_timeout = 1s}),
+                 "1.0 s");
+  }));
+  CHECK(t.EventuallyProcesses(1));
+  CHECK(unwound == 1);
+  CHECK(terminated == 0);
+  CHECK(t.IsAlive(parent));
+}
+
 TEST_CASE("init timeout: a child that blocks the thread that was given it") {
   kit::ThreadGate gate;
   Timed t;

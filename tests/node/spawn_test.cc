@@ -347,7 +347,9 @@ TEST_CASE("spawn: from many threads at once") {
 gen::ProcessFactory Nested(int depth, std::function<gen::Status(Subject&)> last) {
   return Make({.init = [depth, last](Subject& self, const gen::Args&) -> gen::Status {
     if (depth == 0) return last(self);
-    auto child = self.Spawn(Nested(depth - 1, last), {.link_parent = true, .link_child = true});
+    auto child =
+        self.Spawn(Nested(depth - 1, last),
+                   {.link_parent = true, .link_child = true, .init_timeout = gen::kInfinite});
     if (!child) return gen::Stop(gen::Reason::Error(std::string(child.error().detail())));
     return gen::Continue();
   }});
@@ -392,6 +394,55 @@ TEST_CASE("spawn: a chain of Inits ends when the outermost process is killed") {
   CHECK(t.Ended(outer));
   CHECK(t.EventuallyProcesses(0));
   CHECK(unwound == 1);
+}
+
+TEST_CASE("spawn: who has been killed already takes along a child whose Init polls") {
+  std::atomic<bool> was_ended{false};
+  TestNode t;
+  std::function<bool(Subject&)> goes_on;
+  SUBCASE("by Sleep") {
+    goes_on = [](Subject& child) { return child.Sleep(0ns); };
+  }
+  SUBCASE("by Call") {
+    goes_on = [nobody = gen::PID{12345, t.node.Name(), t.node.Info().creation}](Subject& child) {
+      return child.Call<int>(nobody, 1).error() == gen::ErrProcessUnknown;
+    };
+  }
+  const gen::PID parent = t.Spawn();
+  t.Begin(parent, [&](Subject& self) {
+    CHECK(self.Node().Kill(self.Self()));  // it runs until it looks for signals
+    (void)self.Spawn(Make({.init = [&](Subject& child, const gen::Args&) {
+      while (goes_on(child)) {
+      }
+      was_ended = true;
+      return gen::Continue();
+    }}));
+  });
+  CHECK(t.Ended(parent));
+  CHECK(t.EventuallyProcesses(0));
+  CHECK(was_ended);
+}
+
+TEST_CASE("spawn: who has been killed already takes along a child whose Init waits") {
+  for (const int depth : {0, 1, 50}) {
+    CAPTURE(depth);
+    std::atomic<int> unwound{0};
+    TestNode t;
+    const gen::PID outer = t.Spawn();
+    t.Begin(outer, [&](Subject& self) {
+      CHECK(self.Node().Kill(self.Self()));  // it runs until it waits
+      (void)self.Spawn(Nested(depth,
+                              [&](Subject& last) {
+                                const Unwound guard(unwound);
+                                CHECK_FALSE(last.Sleep(gen::kInfinite));
+                                return gen::Continue();
+                              }),
+                       {.init_timeout = gen::kInfinite});
+    });
+    CHECK(t.Ended(outer));
+    CHECK(t.EventuallyProcesses(0));
+    CHECK(unwound == 1);
+  }
 }
 
 }  // namespace

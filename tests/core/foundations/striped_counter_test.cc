@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 using ergon::core::StripedCounter;
+using ergon::core::ThreadStripe;
 
 TEST_CASE("striped counter: starts at zero and adds up") {
   StripedCounter counter;
@@ -16,7 +17,7 @@ TEST_CASE("striped counter: starts at zero and adds up") {
 }
 
 TEST_CASE("striped counter: more threads than stripes lose nothing") {
-  constexpr std::size_t kThreads = 2 * StripedCounter::kStripes + 1;
+  constexpr std::size_t kThreads = 2 * ThreadStripe::kCount + 1;
   constexpr std::uint64_t kEach = 10'000;
   StripedCounter counter;
   {

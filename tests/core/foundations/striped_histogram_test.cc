@@ -8,8 +8,8 @@
 
 #include <doctest/doctest.h>
 
-using ergon::core::StripedCounter;
 using ergon::core::StripedHistogram;
+using ergon::core::ThreadStripe;
 using Counts = std::vector<std::uint64_t>;
 
 TEST_CASE("striped histogram: a bound belongs to its bucket") {
@@ -47,7 +47,7 @@ TEST_CASE("striped histogram: what is below 0, infinite or no number counts as 0
 }
 
 TEST_CASE("striped histogram: more threads than stripes lose nothing") {
-  constexpr std::size_t kThreads = 2 * StripedCounter::kStripes + 1;
+  constexpr std::size_t kThreads = 2 * ThreadStripe::kCount + 1;
   constexpr std::uint64_t kEach = 1'000;
   StripedHistogram histogram(0, 20);
   {

@@ -354,6 +354,38 @@ TEST_CASE("function: who has handlers does not receive") {
   CHECK(told->future.get().find("Receive:") != std::string::npos);
 }
 
+TEST_CASE("function: who has been killed already takes along a child whose Init receives") {
+  auto node = StartQuiet();
+  class ReceivesInInit : public gen::ProcessBehavior {
+   public:
+    ReceivesInInit(std::shared_ptr<Told> told, std::chrono::nanoseconds timeout)
+        : told_(std::move(told)), timeout_(timeout) {}
+    gen::Status ProcessInit(gen::ProcessHost& host, const gen::Args&) override {
+      while (host.Receive<ReceivedNumber>(timeout_).error() == gen::ErrTimeout) {
+      }
+      (*told_)("ended");
+      return gen::Continue();
+    }
+    gen::Status ProcessMessage(core::Envelope&) override { return gen::Continue(); }
+    void ProcessTerminate(const gen::Reason&) override {}
+    bool Receives() const noexcept override { return true; }
+    std::shared_ptr<Told> told_;
+    std::chrono::nanoseconds timeout_;
+  };
+  auto told = std::make_shared<Told>();
+  std::chrono::nanoseconds timeout = gen::kInfinite;
+  SUBCASE("and waits") {}
+  SUBCASE("and polls") { timeout = 0ns; }
+  auto parent = node.Spawn([told, timeout](gen::Process& self) {
+    CHECK(self.Node().Kill(self.Self()));  // it runs until it waits
+    (void)self.Spawn(gen::Factory<ReceivesInInit>(told, timeout));
+  });
+  REQUIRE(parent);
+  CHECK(told->future.get() == "ended");
+  CHECK(node.WaitProcess(*parent, kit::kDeadline));
+  CHECK(kit::Eventually([&] { return node.Info().processes == 0; }));
+}
+
 TEST_CASE("function: two that play, from both sides of the wait") {
   auto node = StartQuiet();
   constexpr int kRounds = 20000;
