@@ -1,5 +1,5 @@
 // An unbounded first-in-first-out queue under a spin lock, linked through the schedulables themselves: for what threads
-// that are not workers schedule, and for what does not fit into a ring.
+// that are not workers schedule, and for what an overflow queue has no memory for.
 #pragma once
 
 #include <atomic>

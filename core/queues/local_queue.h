@@ -1,4 +1,4 @@
-// A worker's ring with an overflow list behind it: strictly first in, first out for the owner, however long it gets. A
+// A worker's ring with an overflow queue behind it: strictly first in, first out for the owner, however long it gets. A
 // thief can reach all of it.
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <ergon/core/queues/injection_queue.h>
+#include <ergon/core/queues/overflow_queue.h>
 #include <ergon/core/queues/run_queue.h>
 
 namespace ergon::core {
@@ -57,7 +57,7 @@ class LocalQueue {
   }
 
   RunQueue<kCapacity> ring_;
-  alignas(64) InjectionQueue overflow_;
+  alignas(64) OverflowQueue overflow_;
 };
 
 }  // namespace ergon::core
