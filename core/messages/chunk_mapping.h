@@ -11,8 +11,8 @@
 
 namespace ergon::core {
 
-// Maps memory that is aligned to its size, a power of two.
-inline char* MapAligned(std::size_t bytes) {
+// Maps memory that is aligned to its size, a power of two. `huge`: from huge pages of the system, if it has some.
+inline char* MapAligned(std::size_t bytes, bool huge) {
   void* raw = mmap(nullptr, 2 * bytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (raw == MAP_FAILED) throw std::bad_alloc();
@@ -21,7 +21,9 @@ inline char* MapAligned(std::size_t bytes) {
   if (aligned > start) munmap(raw, aligned - start);
   const std::uintptr_t tail = start + bytes - aligned;
   if (tail > 0) munmap(reinterpret_cast<void*>(aligned + bytes), tail);
-  return reinterpret_cast<char*>(aligned);
+  auto* const memory = reinterpret_cast<char*>(aligned);
+  if (huge) (void)madvise(memory, bytes, MADV_HUGEPAGE);  // small pages do as well
+  return memory;
 }
 
 // Unmaps its chunks when it is destroyed. That takes long, so it is destroyed after the lock was released.

@@ -9,8 +9,6 @@
 #include <mutex>
 #include <new>
 
-#include <sys/mman.h>
-
 #include <ergon/core/clock.h>
 #include <ergon/core/foundations/recent_peak.h>
 #include <ergon/core/foundations/sync.h>
@@ -28,8 +26,8 @@ inline constexpr std::size_t kDepotBytes = 512 * 1024;
 // A class with this many chunks gets further chunks from huge pages, several at once: the first touch of a small page
 // costs more than everything else that is done for the messages on it.
 inline constexpr std::size_t kSmallChunks = 8;
-inline constexpr std::size_t kChunksAtOnce = 8;
-inline constexpr std::size_t kHugePage = kChunksAtOnce * kChunkBytes;
+inline constexpr std::size_t kChunksAtOnce = 8;  // a huge page
+static_assert(kChunksAtOnce * kChunkBytes == std::size_t{2} << 20);
 // So many free chunks of a class stay mapped, 4 MiB. With an EnvelopeReserve more stay, as long as free and used chunks
 // together are no more than were in use lately.
 inline constexpr std::size_t kSpareChunks = 16;
@@ -99,7 +97,8 @@ class alignas(64) Depot {
   bool TrimSome() {
     ChunkUnmapper unmapper;
     std::lock_guard lock(mutex_);
-    std::size_t left = std::min(MoreThanStay(), kTrimmedAtOnce);
+    const std::size_t more = MoreThanStay();
+    std::size_t left = std::min(more, kTrimmedAtOnce);
     for (Chunk* chunk = with_free_; left > 0;) {
       Chunk* const next = chunk->next;
       if (chunk->IsWhole()) {
@@ -108,7 +107,7 @@ class alignas(64) Depot {
       }
       chunk = next;
     }
-    return MoreThanStay() > 0;
+    return more > kTrimmedAtOnce;
   }
 
   // Lock and Unlock stand around a fork.
@@ -185,8 +184,7 @@ class alignas(64) Depot {
   void Grow(int size_class) {
     const bool huge = chunks_ >= kSmallChunks;
     const std::size_t count = huge ? kChunksAtOnce : 1;
-    char* const memory = MapAligned(count * kChunkBytes);
-    if (huge) (void)madvise(memory, kHugePage, MADV_HUGEPAGE);  // small pages do as well
+    char* const memory = MapAligned(count * kChunkBytes, huge);
     // The chunk with the lowest address is used first.
     for (std::size_t i = count; i-- > 0;) {
       List(new (memory + i * kChunkBytes) Chunk(size_class));

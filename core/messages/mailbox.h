@@ -186,11 +186,13 @@ class Mailbox {
  private:
   friend struct MailboxLayout;
 
-  // Returns false if nothing waits in Urgent and System, or something has only just arrived: three tests in one.
+  template <class... Pointers>
+  [[nodiscard]] static bool IsAnySet(const Pointers*... pointers) noexcept {  // one test for all
+    return (reinterpret_cast<std::uintptr_t>(pointers) | ...) != 0;
+  }
+  // Returns false if nothing waits in Urgent and System, or something has only just arrived.
   [[nodiscard]] bool MayHaveExpress() const noexcept {
-    return (reinterpret_cast<std::uintptr_t>(express_.load(std::memory_order_relaxed)) |
-            reinterpret_cast<std::uintptr_t>(urgent_.head) |
-            reinterpret_cast<std::uintptr_t>(system_.head)) != 0;
+    return IsAnySet(express_.load(std::memory_order_relaxed), urgent_.head, system_.head);
   }
   Envelope* PopExpress() noexcept;
   // The part of TryIdle that follows when the lists are empty, or without Main.

@@ -29,10 +29,7 @@ namespace ergon::core {
 
 [[gnu::always_inline]] inline bool Mailbox::IsLast(const Envelope* envelope,
                                                    std::uint64_t& count) const noexcept {
-  return envelope == marker_ &&
-         (reinterpret_cast<std::uintptr_t>(main_.head) |
-          reinterpret_cast<std::uintptr_t>(urgent_.head) |
-          reinterpret_cast<std::uintptr_t>(system_.head)) == 0 &&
+  return envelope == marker_ && !IsAnySet(main_.head, urgent_.head, system_.head) &&
          state_.IsTop(envelope, count);
 }
 

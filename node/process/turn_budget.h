@@ -113,7 +113,7 @@ class BasicTurnBudget {
   static int FirstStride(int throughput) noexcept {
     if (throughput >= 2 * kFirstStride) [[likely]]
       return kFirstStride;
-    return std::min(Half(throughput), kFirstStride);
+    return Half(throughput);
   }
 
   static bool HasLimit(const core::DispatcherOptions& options) noexcept {

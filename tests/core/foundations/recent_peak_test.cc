@@ -36,14 +36,6 @@ TEST_CASE("recent peak: what stays as it is counts in every period") {
   CHECK(peak.Get(kStart + 12 * kPeriod) == 1);
 }
 
-TEST_CASE("recent peak: a late look does not make it count longer") {
-  RecentPeak peak;
-  peak.Note(7, kStart);
-  peak.Note(2, kStart + 1);
-  CHECK(peak.Get(kStart + 2 * kPeriod - 1) == 7);
-  CHECK(peak.Get(kStart + 2 * kPeriod) == 2);
-}
-
 TEST_CASE("recent peak: after a long time without a look, what was before does not count") {
   RecentPeak peak;
   peak.Note(9, kStart);

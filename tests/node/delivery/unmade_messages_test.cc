@@ -7,10 +7,9 @@
 
 #include <doctest/doctest.h>
 
-#include <ergon/core/messages/mailbox_turn.h>
-
 #include <ergon/core/messages/envelope_pool.h>
 #include <ergon/core/messages/envelope_sizes.h>
+#include <ergon/core/messages/mailbox_turn.h>
 
 namespace ergon::node::unmade_messages_test {
 namespace {
