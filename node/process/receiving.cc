@@ -38,8 +38,7 @@ gen::Result<void> Receiving::Run(gen::Receiver& receiver, std::chrono::nanosecon
     }
   } end{passed_over_};
   passed_over_.receiver = &receiver;
-  if (!process_.started_) [[unlikely]]
-    process_.HeedParents();
+  process_.HeedParents();
   const core::Clock& clock = process_.rooms_.clock;
   const bool has_end = timeout != gen::kInfinite;
   const std::int64_t deadline = has_end ? core::DeadlineAfter(clock.Now(), timeout) : 0;
@@ -172,7 +171,6 @@ void Receiving::ParkHook(void* context, core::Fiber& fiber) {
 
 bool Receiving::AwaitArrival() {
   passed_over_.stretch.messages = 0;
-  if (!process_.started_) process_.HeedParents();
   process_.activity_.SetState(gen::ProcessState::kIdle);
   const bool parked = core::Worker::Park(&ParkHook, &process_);
   SetCurrentProcess(&process_);

@@ -225,8 +225,7 @@ gen::Result<core::AwaitOutcome> ProcessRunner::WaitOnce(std::uint64_t id, std::i
 void ProcessRunner::GiveWay() {
   if (rooms_.fork_guard.IsForked()) [[unlikely]]
     return;  // the others are for the node's own process
-  if (!started_) [[unlikely]]
-    HeedParents();
+  HeedParents();
   sends_ = 0;
   // False: no stack for others. Then they have to wait.
   (void)ParkReady(&YieldHook);
