@@ -59,5 +59,10 @@ defmodule Shop.Service do
     end
   end
 
-  defp whereis(node, name), do: :rpc.call(node, :erlang, :whereis, [name])
+  # Asked twice: whoever calls a node while this one connects to it shares the fate of that attempt. The watcher's may have
+  # begun before the program listened, and then fails for both. The second call is an attempt of its own.
+  defp whereis(node, name) do
+    ask = fn -> :rpc.call(node, :erlang, :whereis, [name]) end
+    with {:badrpc, :nodedown} <- ask.(), do: ask.()
+  end
 end
