@@ -42,7 +42,6 @@ Schedulable* ThreadedWorker::NextSlow() {
 Schedulable* ThreadedWorker::Search() {
   IdleWorkers& idle = owner_.idle();
   bool searching = idle.TryStartSearch();
-  bool was_rescuer = false;
   std::int64_t duration = searching ? search_ns_ : 0;
   raids_.Restart();
   if (!searching) raids_.Finish();
@@ -53,8 +52,7 @@ Schedulable* ThreadedWorker::Search() {
     const bool last = !searching || idle.EndSearch();
     if (found != nullptr) {
       if (last && owner_.HasWork()) idle.NotifyWork();
-      // The role must not be left vacant: something may be stranded already.
-      if (was_rescuer) idle.EnsureRescuer();
+      if (last) idle.RenewRescuer();
       rescue_timeout_ = kMinRescueTimeout;
       return found;
     }
@@ -69,14 +67,11 @@ Schedulable* ThreadedWorker::Search() {
       continue;
     }
     if (pause_ != RaidPlan::kOver) {
-      if (idle.Nap(index(), pause_, rescue_timeout_) == IdleWorkers::Wake::kTimedOut) {
-        was_rescuer = true;  // or may have been
-      } else {
+      if (idle.Nap(index(), pause_, rescue_timeout_) != IdleWorkers::Wake::kTimedOut) {
         raids_.Restart();
       }
     } else if (ReleaseIdleEnvelopes();
                idle.Sleep(index(), rescue_timeout_) == IdleWorkers::Wake::kTimedOut) {
-      was_rescuer = true;
       duration = 0;
       raids_.Finish();
       rescue_timeout_ = std::min(rescue_timeout_ * 2, kMaxRescueTimeout);

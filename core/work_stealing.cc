@@ -140,6 +140,8 @@ void StealingWorker::MakeReadyBeside(Schedulable& schedulable) {
   // acq_rel: release as above; acquire is not needed by this thread, which had put it there itself
   Schedulable* former = slot_.exchange(&schedulable, std::memory_order_acq_rel);
   if (former != nullptr) PushFresh(*former);
+  // What is in the slot now may be stranded, as above: who comes for `former` may block with that.
+  owner_.idle().EnsureRescuer();
 }
 
 void StealingWorker::PushFresh(Schedulable& schedulable) {

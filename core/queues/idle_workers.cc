@@ -23,6 +23,7 @@ void IdleWorkers::TakeOff(int worker) {
   if (rescuer_ == worker) {
     rescuer_ = kNobody;
     change -= kRescuerBit;
+    state_.fetch_or(kOwedBit, std::memory_order_seq_cst);
   }
   state_.fetch_add(change, std::memory_order_seq_cst);  // the word as a whole never goes below 0
 }
@@ -42,6 +43,13 @@ void IdleWorkers::WakeOne() {
     seat->woken.store(1, std::memory_order_release);  // to the acquires in Sleep and CancelSleep
   }
   FutexWake(seat->woken, 1);
+}
+
+// A searcher that is under way sees the bit when it ends its search; if there is none, one is woken.
+void IdleWorkers::OweRescuer() {
+  if (!rescue_) return;
+  const std::uint64_t before = state_.fetch_or(kOwedBit, std::memory_order_seq_cst);
+  if ((before & (kRescuerBit | kSearchersMask)) == 0) WakeOne();
 }
 
 void IdleWorkers::WakeAll() {
@@ -79,7 +87,9 @@ void IdleWorkers::PrepareSleep(int worker) {
     rescuer_ = worker;
     change += kRescuerBit;
   }
-  state_.fetch_add(change, std::memory_order_seq_cst);
+  const std::uint64_t before = state_.fetch_add(change, std::memory_order_seq_cst);
+  // Now there is a rescuer, or all sleep.
+  if ((before & kOwedBit) != 0) state_.fetch_and(~kOwedBit, std::memory_order_seq_cst);
 }
 
 // True if it left the sleepers itself; false if a waker has taken it off.

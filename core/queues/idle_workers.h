@@ -19,6 +19,10 @@
 // rescuer is the first worker that goes to sleep while others are awake; if there is none, because all were asleep
 // before, the push wakes one (EnsureRescuer). Others are woken before the rescuer. When all workers sleep none can
 // block, and all sleep without a time-out: no wake-ups while nothing happens.
+//
+// Who is woken to be the rescuer, or is awake again, may find work instead, and block, too. So a rescuer is owed, kOwedBit,
+// from when it is wanted, or leaves, until a worker goes to sleep. The last searcher that has found something pays
+// (RenewRescuer): it wakes another one, as long as there are sleepers. Partner of the bit's setting: EndSearch.
 #pragma once
 
 #include <atomic>
@@ -56,10 +60,8 @@ class IdleWorkers {
   // caller woke up, which changed `state_`, no rescuer can have gone to sleep without a time-out.
   void EnsureRescuer() {
     const std::uint64_t state = state_.load(std::memory_order_relaxed);
-    if ((state & (kRescuerBit | kSearchersMask)) == 0 && (state & kSleepersMask) != 0)
-        [[unlikely]] {
-      if (rescue_) WakeOne();
-    }
+    if ((state & (kRescuerBit | kOwedBit)) == 0 && (state & kSleepersMask) != 0) [[unlikely]]
+      OweRescuer();
   }
 
   // Wakes all workers, to notice a flag that was set (seq_cst) before.
@@ -70,6 +72,15 @@ class IdleWorkers {
   // Worker: ends a search that has found something. Returns true if no other worker searches any more: the caller looks
   // at all queues and, if there is more, calls NotifyWork.
   [[nodiscard]] bool EndSearch();
+
+  // Worker, which has found something and for which EndSearch has returned true: sees to it that there is a rescuer, if
+  // one is owed.
+  void RenewRescuer() {
+    if ((state_.load(std::memory_order_relaxed) & kOwedBit) == 0) [[likely]]
+      return;
+    state_.fetch_and(~kOwedBit, std::memory_order_seq_cst);
+    EnsureRescuer();
+  }
 
   // Worker, not searching: becomes a sleeper. Next it looks at all queues, then it calls one of the
   // two below; either makes it a searcher.
@@ -97,6 +108,7 @@ class IdleWorkers {
   static constexpr std::uint64_t kSearcher = 1 << 16;
   static constexpr std::uint64_t kSearchersMask = std::uint64_t{0xffff} << 16;
   static constexpr std::uint64_t kRescuerBit = std::uint64_t{1} << 32;
+  static constexpr std::uint64_t kOwedBit = std::uint64_t{1} << 33;
   static constexpr int kNobody = -1;
 
   struct alignas(64) Seat {
@@ -105,6 +117,7 @@ class IdleWorkers {
   };
 
   void WakeOne();
+  void OweRescuer();
   void TakeOff(int worker);
   bool LeaveSleepers(int worker);
   bool IsRescuer(int worker);
@@ -113,7 +126,8 @@ class IdleWorkers {
   const int workers_;
   const bool rescue_;
   const std::uint64_t max_searchers_;
-  // Counts of sleepers and searchers, and whether there is a rescuer. Sleepers and rescuer change under lock_ only.
+  // Counts of sleepers and searchers, and whether there is a rescuer, or one is owed. Sleepers and rescuer change under
+  // lock_ only.
   alignas(64) std::atomic<std::uint64_t> state_{0};
   alignas(64) SpinLock lock_;
   std::vector<int> sleepers_;  // the last one fell asleep last; guarded by lock_

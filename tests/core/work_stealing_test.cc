@@ -87,6 +87,42 @@ TEST_CASE("work stealing: the slot of one that blocks when all the others sleep 
   CHECK(dispatcher->Stop() == "");
 }
 
+TEST_CASE("work stealing: the slot of one that blocks, when who is woken blocks, too") {
+  auto dispatcher = MakeWorkStealing({.workers = 3});
+  REQUIRE(dispatcher->Start(nullptr));
+  constexpr std::chrono::milliseconds kWindow(50);  // as above
+  for (int round = 0; round < 5; ++round) {
+    REQUIRE(Eventually([&] {
+      const std::uint64_t wakeups = dispatcher->Stats().wakeups;
+      std::this_thread::sleep_for(kWindow);
+      return dispatcher->Stats().wakeups == wakeups;
+    }));
+    Event ran;
+    Turn stranded([&] {
+      ran.Set();
+      return TurnEnd::kCompleted;
+    });
+    std::atomic<bool> in_time{true};
+    std::atomic<int> blocked{2};
+    Event done;
+    const auto block = [&] {
+      if (!ran.WaitFor(kDeadlineNs)) in_time = false;
+      if (--blocked == 0) done.Set();
+      return TurnEnd::kCompleted;
+    };
+    Turn beside(block);
+    Turn first([&] {
+      dispatcher->Schedule(beside);
+      dispatcher->Schedule(stranded);  // `beside` goes out of the slot, and another worker is woken
+      return block();
+    });
+    dispatcher->Schedule(first);
+    done.Wait();
+    CHECK(in_time);
+  }
+  CHECK(dispatcher->Stop() == "");
+}
+
 TEST_CASE("work stealing: a blocked worker's ring is run by another") {
   CheckOthersRunWhatABlockedWorkerHas(100);
 }

@@ -44,13 +44,12 @@ class Dispatcher : public Model {
  private:
   bool Search(int worker) {
     bool searching = idle_.TryStartSearch();
-    bool was_rescuer = false;
     for (;;) {
       const bool found = Take(worker);
       const bool last = !searching || idle_.EndSearch();
       if (found) {
         if (last && HasWork()) idle_.NotifyWork();
-        if (was_rescuer) idle_.EnsureRescuer();
+        if (last) idle_.RenewRescuer();
         return true;
       }
       if (stopping_.load(std::memory_order_relaxed)) return false;
@@ -60,7 +59,7 @@ class Dispatcher : public Model {
         idle_.CancelSleep(worker);
         continue;
       }
-      if (idle_.Sleep(worker, 1'000'000) == IdleWorkers::Wake::kTimedOut) was_rescuer = true;
+      (void)idle_.Sleep(worker, 1'000'000);
     }
   }
 
@@ -267,6 +266,68 @@ class Stranded : public Dispatcher {
 TEST_CASE("model: a worker blocks, the rescuer finds what is in its slot") {
   CheckModel<Stranded>({.name = "idle-stranded", .threads = 3, .detours = 3, .timeouts = 1},
                        30'000);
+}
+
+// The same, but the job makes two others ready: the first one goes where all look, and whoever is woken for it blocks
+// with it, too. Both end when the second one, in the slot, has been done by a third worker.
+class StrandedBeside : public Dispatcher {
+ public:
+  StrandedBeside() : Dispatcher(kWorkers, true) {}
+  void Run(int thread) override {
+    if (thread < kWorkers) return Work(thread);
+    injected_.store(true, std::memory_order_seq_cst);
+    idle_.NotifyWork();
+  }
+
+ private:
+  static constexpr int kWorkers = 3;
+  enum class Task { kFirst, kBeside, kStranded };
+
+  bool Take(int worker) override {
+    const auto me = static_cast<std::size_t>(worker);
+    if (injected_.load(std::memory_order_relaxed) && injected_.exchange(false)) {
+      tasks_[me] = Task::kFirst;
+      return true;
+    }
+    if (beside_.load(std::memory_order_relaxed) && beside_.exchange(false)) {
+      tasks_[me] = Task::kBeside;
+      return true;
+    }
+    tasks_[me] = Task::kStranded;
+    return slot_.load(std::memory_order_relaxed) && slot_.exchange(false);
+  }
+  bool HasWork() override {
+    return injected_.load(std::memory_order_seq_cst) || beside_.load(std::memory_order_seq_cst);
+  }
+  void RunJob(int worker) override {
+    switch (tasks_[static_cast<std::size_t>(worker)]) {
+      case Task::kFirst:
+        idle_.EnsureRescuer();  // as for the one that is in the slot first
+        slot_.store(true, std::memory_order_release);
+        beside_.store(true, std::memory_order_seq_cst);
+        idle_.NotifyWork();
+        idle_.EnsureRescuer();
+        break;
+      case Task::kBeside:
+        break;
+      case Task::kStranded:
+        done_.store(true, std::memory_order_release);
+        Stop();
+        return;
+    }
+    while (!done_.load(std::memory_order_acquire)) CpuPause();
+  }
+
+  std::atomic<bool> injected_{false};
+  std::atomic<bool> beside_{false};
+  std::atomic<bool> slot_{false};
+  std::atomic<bool> done_{false};
+  std::array<Task, kWorkers> tasks_{};  // each its worker's own
+};
+
+TEST_CASE("model: two workers block, a third one finds what is in the slot of the first") {
+  CheckModel<StrandedBeside>(
+      {.name = "idle-stranded-beside", .threads = 4, .detours = 2, .timeouts = 1}, 10'000);
 }
 
 }  // namespace

@@ -96,6 +96,16 @@ class Atomic {
     hooks::EndReadModifyWrite(&value_, sizeof(T), ToBits(static_cast<T>(old - difference)), order);
     return old;
   }
+  T fetch_or(T bits, std::memory_order order = std::memory_order_seq_cst) noexcept {
+    const T old = FromBits(hooks::BeginReadModifyWrite(&value_, sizeof(T), false));
+    hooks::EndReadModifyWrite(&value_, sizeof(T), ToBits(static_cast<T>(old | bits)), order);
+    return old;
+  }
+  T fetch_and(T bits, std::memory_order order = std::memory_order_seq_cst) noexcept {
+    const T old = FromBits(hooks::BeginReadModifyWrite(&value_, sizeof(T), false));
+    hooks::EndReadModifyWrite(&value_, sizeof(T), ToBits(static_cast<T>(old & bits)), order);
+    return old;
+  }
 
  private:
   static std::uint64_t ToBits(T value) noexcept {
