@@ -26,7 +26,7 @@ gen::Result<void> ProcessApi::Forward(const gen::Target& to, gen::Message& messa
   if (problem != nullptr) return gen::Error(gen::ErrorCode::kNotAllowed, problem);
   auto pid = Host().Resolve(to);
   if (!pid) return std::move(pid.error());
-  auto passed = Host().PassOn(*pid, message.envelope());
+  auto passed = Host().PassOn(*pid, message.envelope(), true);
   if (passed) message.Clear();
   return passed;
 }

@@ -109,7 +109,7 @@ void Serializer::Leave(core::Envelope& envelope) {
 
 void Serializer::Pass(core::Envelope& envelope) {
   const bool is_request = IsRequest(envelope);
-  auto passed = host_->PassOn(service_, envelope);
+  auto passed = host_->PassOn(service_, envelope, false);
   if (passed) {
     ++messages_passed_;
     return;

@@ -254,9 +254,9 @@ void PoolAutoscaler::Failed(std::string_view why) {
 // -- less
 
 int PoolAutoscaler::Shrink(const PoolMeasure& now) {
-  const int needed =
-      std::clamp(static_cast<int>(std::ceil(busy_ / options_.target_utilization - 1e-6)),
-                 options_.min, options_.max);
+  const int needed = static_cast<int>(
+      std::clamp(std::ceil(busy_ / options_.target_utilization - 1e-6),
+                 static_cast<double>(options_.min), static_cast<double>(options_.max)));
   // One in ten more or less is no reason, except that only a pool with the fewest comes to rest.
   const int slack = needed == options_.min ? 1 : std::max(1, now.workers / 10);
   if (late_looks_ != 0 || now.workers - needed < slack) {

@@ -67,8 +67,11 @@ bool PoolRunner::TakeChange(core::Envelope& envelope) {
     const auto wanted = Wanted(check->change);
     if (!wanted) done = wanted.error();
     if (wanted) {
-      (void)host_.SendResponse(SenderOf(envelope), RefOf(envelope),
-                               check->change.Of(OptionsNow().Changeable()));
+      const PoolOptions now = OptionsNow();
+      PoolChange before = check->change.Of(now.Changeable());
+      // Bounds change the size, too.
+      if (wanted->pool_size != now.pool_size) before.pool_size = now.pool_size;
+      (void)host_.SendResponse(SenderOf(envelope), RefOf(envelope), std::move(before));
     }
   } else {
     return false;

@@ -61,8 +61,11 @@ bool PoolQueueForwarder::FindKey(Held& message, std::optional<std::uint64_t>& ke
 
 bool PoolQueueForwarder::RefuseRequest(Held& message, std::optional<std::uint64_t> key) {
   if (!IsRequest(*message.envelope)) return false;
-  const auto caller = members_.find(message.envelope->from.id);
-  if (caller != members_.end()) {
+  // A process of another node may have the same number.
+  const gen::PID from = gen::PID::FromAddress(message.envelope->from);
+  const gen::PID self = host_.Self();
+  const auto caller = members_.find(from.id);
+  if (caller != members_.end() && from.node == self.node && from.creation == self.creation) {
     const bool waits_for_itself =
         key ? queue_.HomeOf(*key) == caller->second : replacement_.members().staying() == 1;
     if (waits_for_itself) {

@@ -137,7 +137,14 @@ __attribute__((noinline)) void Spill(void* block, std::size_t size_class) noexce
   }
   if (!cache.registered) RegisterThread();
   Magazine* fresh = cache.empty[size_class].Pop();
-  if (fresh == nullptr) fresh = DepotOf(size_class).TakeEmpty();
+  if (fresh == nullptr) {
+    try {
+      fresh = DepotOf(size_class).TakeEmpty();
+    } catch (...) {  // no memory for a magazine
+      DepotOf(size_class).ReturnBlock(block);
+      return;
+    }
+  }
   if (Magazine* current = cache.current[size_class]) {
     const std::size_t most = MagazinesIn(kLocalBytes, size_class);
     if (cache.full[size_class].count >= most) KeepNewest(cache, size_class, most / 2);

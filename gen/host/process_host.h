@@ -28,9 +28,10 @@ class ProcessHost : public Process {
   // message came through sees it as handled.
   [[nodiscard]] virtual core::EnvelopePtr DetachForRequest(core::Envelope& envelope) = 0;
   // Passes on the message or request being handled, with its sender, ref and deadline: the receiver is responsible for
-  // it from then on. After an error this process still handles the message.
+  // it from then on. After an error this process still handles the message. `may_wait`: suspends the process as long as
+  // too much waits for the receiver's node, as a send does; otherwise that is kBusy.
   //   kNotAllowed  a notice or an event, or a request that has been answered, or not what is being handled
-  virtual Result<void> PassOn(PID to, core::Envelope& envelope) = 0;
+  virtual Result<void> PassOn(PID to, core::Envelope& envelope, bool may_wait) = 0;
   // Makes `to` the holder of a request that this process holds: the request being handled, or one that its handler has
   // left open. If `to` ends before the request is answered, the caller gets an error.
   //   kResponseIgnored  the caller has stopped waiting for the answer

@@ -24,10 +24,18 @@ gen::Overflow OverflowOf(const ProcessSlot& slot, gen::PID pid) {
 }
 
 gen::DropReason DropReasonOf(const gen::Error& error) {
-  if (error == gen::ErrProcessMailboxFull) return gen::DropReason::kMailboxFull;
-  // The receiver's mailbox threw.
-  const bool failed = error.code() == gen::ErrorCode::kInternal;
-  return failed ? gen::DropReason::kFailed : gen::DropReason::kTerminated;
+  switch (error.code()) {
+    case gen::ErrorCode::kProcessMailboxFull:
+    case gen::ErrorCode::kOverloaded:
+    case gen::ErrorCode::kBusy:  // the way to another node is full
+      return gen::DropReason::kMailboxFull;
+    case gen::ErrorCode::kNoConnection:
+      return gen::DropReason::kNoConnection;
+    case gen::ErrorCode::kInternal:  // the receiver's mailbox threw
+      return gen::DropReason::kFailed;
+    default:
+      return gen::DropReason::kTerminated;
+  }
 }
 
 }  // namespace
@@ -219,7 +227,9 @@ bool Delivery::ToFallback(ProcessSlot& process, gen::PID to, core::EnvelopePtr& 
   const gen::TraceId behind = IsTick(*envelope) ? gen::TraceOf(*envelope) : 0;
   auto wrapped = core::MakeEnvelopeWith<gen::MessageFallback>(
       {.trace = behind}, static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage), core::Lane::kMain,
-      gen::MessageFallback{to, std::move(fallback.tag), gen::OwnedMessage(std::move(envelope))});
+      gen::MessageFallback{to, std::move(fallback.tag), gen::OwnedMessage()});
+  // Now that the memory is there: an exception before this loses no message.
+  wrapped->ValueAs<gen::MessageFallback>()->message = gen::OwnedMessage(std::move(envelope));
   wrapped->from = from;
   wrapped->flags |= marks;
   wrapped->deadline = mark;

@@ -79,7 +79,9 @@ gen::Result<void> Delivery::ToWorkerByRules(ProcessSlot& pool, PoolSlot& slot, g
   }
   const gen::PID worker_pid = needs_.addresses.PidOf(worker);
   const bool is_request = IsRequest(*envelope);
-  if (is_request && worker == envelope->from.id) [[unlikely]] {
+  // A process of another node may have the same number.
+  if (is_request && worker == envelope->from.id &&
+      gen::PID::FromAddress(envelope->from) == worker_pid) [[unlikely]] {
     met.caller = true;
     return core::Offered::kNotTaken;
   }

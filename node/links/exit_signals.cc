@@ -6,6 +6,7 @@
 #include <ergon/gen/notices.h>
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/delivery/transport.h>
+#include <ergon/node/links/stale_signals.h>
 
 namespace ergon::node {
 
@@ -28,7 +29,8 @@ void ExitSignals::Send(gen::PID to, gen::PID from, const gen::Reason& reason, st
 void ExitSignals::Deliver(gen::PID to, core::EnvelopePtr signal) {
   ProcessSlot* slot = addresses_.Find(to);
   if (slot == nullptr) return;
-  const bool ends = EndsWaits(*slot, *signal);
+  // A stale one, as from a process that the receiver has unlinked meanwhile, must not end a child that is starting.
+  const bool ends = EndsWaits(*slot, *signal) && !IsStale(*slot, *signal);
   if (!delivery_.Deliver(to, signal)) return;
   Interrupt(*slot, to, ends);
 }

@@ -8,6 +8,7 @@
 #include <ergon/gen/notices.h>
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/delivery/transport.h>
+#include <ergon/node/links/stale_signals.h>
 
 namespace ergon::node {
 namespace {
@@ -53,12 +54,6 @@ bool EraseLinks(ProcessCold& cold, gen::PID other) {
   (void)cold.watchers.TakeLinksOf(other);
   (void)cold.named_links.TakeIf([&](const auto& link) { return link.pid == other; });
   return cold.links.Remove(other);
-}
-
-// Whether a link's exit signal belongs to the link of two PIDs; else its ref says to which of the others.
-bool IsOfPid(const core::Envelope& exit) {
-  return core::IsType<gen::MessageExitPID>(exit.type) &&
-         (exit.ref == 0 || exit.ref == gen::kChildExit);
 }
 
 core::EnvelopePtr MakeNamedExit(const ProcessCold::Watcher& watcher, const gen::Reason& reason) {
@@ -289,29 +284,12 @@ gen::Result<void> Relations::Demonitor(ProcessSlot& self, gen::Ref ref) {
   return {};
 }
 
-bool Relations::IsStale(ProcessSlot& self, const core::Envelope& signal) {
-  if (KindOf(signal) != gen::EnvelopeKind::kExit || signal.ref == gen::kExplicitExit) {
-    return false;
-  }
-  ProcessCold* cold = self.ColdIfAny();
-  if (cold == nullptr) return true;
-  const gen::PID other = gen::PID::FromAddress(signal.from);
-  std::lock_guard lock(cold->lock);
-  if (core::IsType<gen::MessageExitEvent>(signal.type)) {
-    return !cold->subscriptions.Contains(signal.ref);
-  }
-  if (!IsOfPid(signal)) {
-    return !cold->named_links.Contains(signal.ref);
-  }
-  return !cold->links.Contains(other);
-}
-
 bool Relations::TakeLinkOf(ProcessSlot& self, const core::Envelope& exit) {
   if (core::IsType<gen::MessageExitEvent>(exit.type)) return TakeSubscription(self, exit.ref);
   ProcessCold* cold = self.ColdIfAny();
   if (cold == nullptr) return false;
   std::lock_guard lock(cold->lock);
-  if (!IsOfPid(exit)) return cold->named_links.Remove(exit.ref);
+  if (!IsOfPids(exit)) return cold->named_links.Remove(exit.ref);
   return cold->links.Remove(gen::PID::FromAddress(exit.from));
 }
 
@@ -328,7 +306,7 @@ bool Relations::IsInOrder(ProcessSlot& self, const core::Envelope& notice) {
   };
   std::lock_guard lock(cold->lock);
   if (!is_exit) return is_wanted(cold->monitors.Find(notice.ref));
-  if (!IsOfPid(notice)) return is_wanted(cold->named_links.Find(notice.ref));
+  if (!IsOfPids(notice)) return is_wanted(cold->named_links.Find(notice.ref));
   return is_wanted(cold->links.Find(gen::PID::FromAddress(notice.from)));
 }
 

@@ -83,8 +83,6 @@ class Relations {
   void TellWatcher(const ProcessCold::Watcher& watcher, const gen::Reason& reason,
                    bool in_order = false);
 
-  // Returns whether a signal comes from a link that is gone.
-  [[nodiscard]] static bool IsStale(ProcessSlot& self, const core::Envelope& signal);
   // Returns whether the receiver handles a notice behind the messages that wait: it has asked for that, or the notice
   // is marked so and it has not asked for another order.
   [[nodiscard]] static bool IsInOrder(ProcessSlot& self, const core::Envelope& notice);

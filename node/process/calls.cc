@@ -80,7 +80,7 @@ class OpenEdge {
 // An exact time takes four times as long as a coarse one. It is wanted where WaitGraph::BreakDeadlock looks which call
 // came last: of a call that may close a circle, because its callee waits already or is a pool; and of one that is made
 // while a request is handled, whose caller must not seem to have called later. A call of another node takes far longer
-// than a look at the clock, and may begin several times (CallWhenThereIsRoom).
+// than a look at the clock, and may begin several times (CallAgain).
 [[gnu::always_inline]] inline Process::CallTime Process::TimeOfCall(
     const ProcessSlot* callee, std::chrono::nanoseconds timeout) const {
   const bool handles_request = current_ != nullptr && IsRequest(*current_);
@@ -92,8 +92,8 @@ class OpenEdge {
   return {now, core::DeadlineAfter(is_exact ? now : now + core::kCoarseLag, timeout)};
 }
 
-gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::EnvelopePtr request,
-                                                     std::chrono::nanoseconds timeout) {
+[[gnu::always_inline]] inline gen::Result<core::EnvelopePtr> Process::CallOnce(
+    gen::PID to, core::EnvelopePtr& request, std::chrono::nanoseconds timeout) {
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("Call");
   CheckMaySuspend("Call");
@@ -128,8 +128,7 @@ gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::Envelope
     auto sent = rooms_.delivery.Complete({callee, attempt.outcome}, to, request);
     if (!sent) {
       wait.Withdraw();
-      return sent.error() == gen::ErrBusy ? CallWhenThereIsRoom(to, std::move(request), deadline)
-                                          : std::move(sent.error());
+      return std::move(sent.error());
     }
   }
   if (is_message) counts_.Sent();
@@ -155,14 +154,24 @@ gen::Error Process::CallUnanswered(const gen::Result<core::AwaitOutcome>& outcom
   return gen::Error(gen::ErrorCode::kInternal, "the wait ended without an answer");
 }
 
-gen::Result<core::EnvelopePtr> Process::CallWhenThereIsRoom(gen::PID to, core::EnvelopePtr request,
-                                                            std::int64_t deadline) {
-  auto room = AwaitRoom(to, deadline);
-  if (!room) return std::move(room.error());
-  const auto timeout = deadline == 0
-                           ? gen::kInfinite
-                           : std::chrono::nanoseconds(std::max<std::int64_t>(deadline - Now(), 1));
-  return CallEnvelope(to, std::move(request), timeout);
+gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::EnvelopePtr request,
+                                                     std::chrono::nanoseconds timeout) {
+  auto answer = CallOnce(to, request, timeout);
+  if (!answer && answer.error().code() == gen::ErrorCode::kBusy) [[unlikely]]
+    return CallAgain(to, std::move(request));
+  return answer;
+}
+
+// A loop: so many callers may wait that each has to try as often as there are others.
+gen::Result<core::EnvelopePtr> Process::CallAgain(gen::PID to, core::EnvelopePtr request) {
+  const std::int64_t deadline = request->deadline;
+  for (;;) {
+    auto room = AwaitRoom(to, deadline);
+    if (!room) return std::move(room.error());
+    const auto left = std::chrono::nanoseconds(std::max<std::int64_t>(deadline - Now(), 1));
+    auto answer = CallOnce(to, request, deadline == 0 ? gen::kInfinite : left);
+    if (answer || answer.error() != gen::ErrBusy) return answer;
+  }
 }
 
 gen::Result<void> Process::SendEnvelopeOrWait(const gen::Target& to, core::EnvelopePtr& envelope,

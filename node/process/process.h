@@ -113,7 +113,7 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   [[nodiscard]] gen::PoolHost& ForPool() override { return *this; }
   [[nodiscard]] core::EnvelopePtr Detach(core::Envelope& envelope) override;
   [[nodiscard]] core::EnvelopePtr DetachForRequest(core::Envelope& envelope) override;
-  gen::Result<void> PassOn(gen::PID to, core::Envelope& envelope) override;
+  gen::Result<void> PassOn(gen::PID to, core::Envelope& envelope, bool may_wait) override;
   gen::Result<void> HandOver(gen::PID to, gen::PID from, gen::Ref ref) override;
   void Drop(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error) override;
   bool Stash(core::Envelope& envelope) override;
@@ -211,15 +211,14 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   // still the caller's. `deadline` as for Wait.
   [[gnu::cold]] gen::Result<void> SendConfirmed(gen::PID to, core::EnvelopePtr& envelope,
                                                 std::int64_t deadline);
-  // Returns whether SendConfirmed must send the envelope.
   [[nodiscard]] bool WantsConfirmation(gen::PID to, const core::EnvelopePtr& envelope) const;
-  // Subscribes to an event. `link`: the event's end is an exit signal.
+  // Subscribes to an event, or to one of another node, whose answer it awaits. `link`: its end is an exit signal.
   gen::Result<std::vector<gen::MessageEvent>> SubscribeTo(const gen::Event& event, bool link);
-  // Subscribes to an event of another node, and waits for that node's answer.
   gen::Result<std::vector<gen::MessageEvent>> SubscribeElsewhere(const gen::Event& event,
                                                                  bool link);
-  // Sends to another node when there is room: too much waits for that node.
-  [[gnu::cold]] gen::Result<void> SendWhenThereIsRoom(gen::PID to, core::EnvelopePtr& envelope);
+  // Delivers to another node when there is room: too much waits for that node.
+  [[gnu::cold]] gen::Result<void> DeliverWhenThereIsRoom(gen::PID to, core::EnvelopePtr& envelope);
+  gen::Result<void> DeliverForwarded(gen::PID to, core::EnvelopePtr& envelope, bool may_wait);
   [[gnu::cold]] void RecordSend(gen::PID to, const core::Envelope& envelope);
   [[nodiscard]] bool IsBeingEnded() {  // in Init, with those around it
     if (!started_) HeedParents();
@@ -235,9 +234,10 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   // Returns why a call has no answer, and ends its edge.
   [[gnu::noinline]] gen::Error CallUnanswered(const gen::Result<core::AwaitOutcome>& outcome,
                                               CallEdge& edge);
-  [[gnu::cold]] gen::Result<core::EnvelopePtr> CallWhenThereIsRoom(gen::PID to,
-                                                                   core::EnvelopePtr request,
-                                                                   std::int64_t deadline);
+  // Returns kBusy, with the request as it was, if too much waits for the node of `to`.
+  gen::Result<core::EnvelopePtr> CallOnce(gen::PID to, core::EnvelopePtr& request,
+                                          std::chrono::nanoseconds timeout);
+  [[gnu::cold]] gen::Result<core::EnvelopePtr> CallAgain(gen::PID to, core::EnvelopePtr request);
   // Waits until there is room for the node of `to`, or until `deadline` (Clock ns; 0: none). Returns kTimeout, or an
   // error of the wait.
   gen::Result<void> AwaitRoom(gen::PID to, std::int64_t deadline);

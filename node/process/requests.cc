@@ -94,7 +94,7 @@ core::EnvelopePtr Process::DetachForRequest(core::Envelope& envelope) {
   return Detach(envelope);
 }
 
-gen::Result<void> Process::PassOn(gen::PID to, core::Envelope& envelope) {
+gen::Result<void> Process::PassOn(gen::PID to, core::Envelope& envelope, bool may_wait) {
   return InTurn("Forward", [&]() -> gen::Result<void> {
     const auto kind = KindOf(envelope);
     const char* problem =
@@ -117,19 +117,36 @@ gen::Result<void> Process::PassOn(gen::PID to, core::Envelope& envelope) {
     if (marks_.any()) [[unlikely]]
       RecordSend(to, envelope);
     if (IsTick(envelope)) rooms_.ticks.WaitsAgain(envelope);
-    auto sent = rooms_.delivery.Deliver(to, passed);
-    if (!sent && WantsConfirmation(to, passed)) sent = SendConfirmed(to, passed, 0);
-    if (sent) {
-      current_ = nullptr;
-      if (routed) routed_work_.EndHandled();
-    } else {
+    const auto stays_here = [&] {
       (void)passed.release();  // still the one being handled
       envelope.flags |= tagged;
       if (routed) MarkRouted(envelope, pool);
       if (IsTick(envelope)) (void)rooms_.ticks.NoteTaken(envelope);
+    };
+    const auto has_gone = [&] {
+      current_ = nullptr;
+      if (routed) routed_work_.EndHandled();
+    };
+    gen::Result<void> sent;
+    try {
+      sent = DeliverForwarded(to, passed, may_wait);
+    } catch (...) {  // no memory
+      passed == nullptr ? has_gone() : stays_here();
+      throw;
     }
+    sent ? has_gone() : stays_here();
     return sent;
   });
+}
+
+gen::Result<void> Process::DeliverForwarded(gen::PID to, core::EnvelopePtr& envelope,
+                                            bool may_wait) {
+  auto sent = rooms_.delivery.Deliver(to, envelope);
+  if (!sent && may_wait && sent.error() == gen::ErrBusy) {
+    sent = DeliverWhenThereIsRoom(to, envelope);
+  }
+  if (!sent && WantsConfirmation(to, envelope)) sent = SendConfirmed(to, envelope, 0);
+  return sent;
 }
 
 gen::Result<void> Process::HandOver(gen::PID to, gen::PID from, gen::Ref ref) {

@@ -109,7 +109,8 @@ gen::Result<void> Process::AfterSend(gen::Result<void> sent, gen::PID to,
   if (sent) {
     counts_.Sent();
   } else if (sent.error().code() == gen::ErrorCode::kBusy) [[unlikely]] {
-    sent = SendWhenThereIsRoom(to, envelope);
+    sent = DeliverWhenThereIsRoom(to, envelope);
+    if (sent) counts_.Sent();
   } else if (WantsConfirmation(to, envelope)) [[unlikely]] {
     sent = SendConfirmed(to, envelope, 0);
     if (sent) counts_.Sent();
@@ -118,13 +119,12 @@ gen::Result<void> Process::AfterSend(gen::Result<void> sent, gen::PID to,
   return sent;
 }
 
-gen::Result<void> Process::SendWhenThereIsRoom(gen::PID to, core::EnvelopePtr& envelope) {
+gen::Result<void> Process::DeliverWhenThereIsRoom(gen::PID to, core::EnvelopePtr& envelope) {
   // With a gen::Mutex it must not wait: the sender is told instead.
   while (gen::detail::HeldMutexes() == 0) {
     auto room = AwaitRoom(to, 0);
     if (!room) return room;
     auto sent = rooms_.delivery.Deliver(to, envelope);
-    if (sent) counts_.Sent();
     if (sent || sent.error() != gen::ErrBusy) return sent;
   }
   return gen::ErrBusy;

@@ -10,6 +10,14 @@
 #include <ergon/node/process/process.h>
 
 namespace ergon::node {
+namespace {
+
+// What is put aside afterwards is not lost for want of memory.
+void MakeRoomIn(std::vector<core::EnvelopePtr>& stash) {
+  if (stash.size() == stash.capacity()) stash.reserve(std::max<std::size_t>(4, 2 * stash.size()));
+}
+
+}  // namespace
 
 void ProcessRunner::Hold(std::int64_t messages) {
   auto& held = Cold().counts.held;
@@ -44,6 +52,7 @@ bool Process::Stash(core::Envelope& envelope) {
         "Stash: only the message being handled, and not answered, can be stashed");
   }
   ProcessCold& cold = Cold();
+  MakeRoomIn(cold.stash);
   core::EnvelopePtr message = DetachHeld(envelope);
   if (cold.stash_limit != 0 && cold.stash.size() >= cold.stash_limit) {
     rooms_.delivery.CountOverflow(*this, Parent(), *message);

@@ -13,7 +13,7 @@
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/links/exit_signals.h>
-#include <ergon/node/links/relations.h>
+#include <ergon/node/links/stale_signals.h>
 #include <ergon/node/process/measuring.h>
 #include <ergon/node/process/runner.h>
 #include <ergon/node/process/wait_errors.h>
@@ -81,10 +81,9 @@ bool ProcessRunner::HasInterruption() {
   bool interrupted = false;
   mailbox_.VisitUrgent([&](const core::Envelope& envelope) {
     is_asked_ = is_asked_ || (started_ && KindOf(envelope) == gen::EnvelopeKind::kInspect);
-    interrupted =
-        interrupted ||
-        (envelope.generation == generation_.load(std::memory_order_relaxed) &&
-         rooms_.exit_signals.EndsWaits(*this, envelope) && !Relations::IsStale(*this, envelope));
+    interrupted = interrupted ||
+                  (envelope.generation == generation_.load(std::memory_order_relaxed) &&
+                   rooms_.exit_signals.EndsWaits(*this, envelope) && !IsStale(*this, envelope));
   });
   return interrupted;
 }

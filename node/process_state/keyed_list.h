@@ -67,14 +67,21 @@ class KeyedList {
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size() - gone_; }
 
+  // Changes nothing if it throws.
   void push_back(T entry) {
-    entries_.push_back(std::move(entry));
-    if (index_ != nullptr) {
-      index_->is_gone.push_back(false);
-      index_->places.emplace_hint(index_->places.end(), KeyOf()(entries_.back()),
-                                  entries_.size() - 1);
-    } else if (entries_.size() > kShort) {
-      MakeIndex();
+    if (index_ == nullptr) {
+      entries_.push_back(std::move(entry));
+      if (entries_.size() > kShort) MakeIndex();
+      return;
+    }
+    index_->is_gone.resize(entries_.size() + 1);
+    const auto placed =
+        index_->places.emplace_hint(index_->places.end(), KeyOf()(entry), entries_.size());
+    try {
+      entries_.push_back(std::move(entry));
+    } catch (...) {
+      index_->places.erase(placed);
+      throw;
     }
   }
   // Returns the first entry with that key, or null. Valid until the list is changed.
@@ -90,12 +97,16 @@ class KeyedList {
     Erase(place);
     return true;
   }
-  // Removes all entries for which `is` returns true, and returns them. Looks at each.
+  // Removes all entries for which `is` returns true, and returns them. Looks at each. Changes nothing if it throws.
   template <class Is>
   std::vector<T> TakeIf(Is&& is) {
     std::vector<T> taken;
-    if (std::none_of(std::as_const(*this).begin(), std::as_const(*this).end(), is)) return taken;
+    const auto count = static_cast<std::size_t>(
+        std::count_if(std::as_const(*this).begin(), std::as_const(*this).end(), is));
+    if (count == 0) return taken;
     std::vector<T> rest;
+    taken.reserve(count);
+    rest.reserve(size() - count);
     for (T& entry : *this) {
       (is(std::as_const(entry)) ? taken : rest).push_back(std::move(entry));
     }
@@ -151,10 +162,15 @@ class KeyedList {
     ++gone_;
     if (gone_ > entries_.size() / 2) Compact();
   }
-  // Moves the entries together. Half of them are gone, so each of those pays for moving one that stays.
+  // Moves the entries together. Half of them are gone, so each of those pays for moving one that stays. Without memory
+  // for that they stay where they are until the next one goes.
   void Compact() {
     std::vector<T> rest;
-    rest.reserve(size());
+    try {
+      rest.reserve(size());
+    } catch (...) {
+      return;
+    }
     for (T& entry : *this) rest.push_back(std::move(entry));
     Assign(std::move(rest));
   }
@@ -164,11 +180,16 @@ class KeyedList {
     gone_ = 0;
     if (entries_.size() > kShort) MakeIndex();
   }
+  // Without memory for an index the list is searched from the front until one more entry comes.
   void MakeIndex() {
-    index_ = std::make_unique<Index>();
-    index_->is_gone.resize(entries_.size());
-    for (std::size_t place = 0; place < entries_.size(); ++place) {
-      index_->places.emplace(KeyOf()(entries_[place]), place);
+    try {
+      auto index = std::make_unique<Index>();
+      index->is_gone.resize(entries_.size());
+      for (std::size_t place = 0; place < entries_.size(); ++place) {
+        index->places.emplace(KeyOf()(entries_[place]), place);
+      }
+      index_ = std::move(index);
+    } catch (...) {
     }
   }
 

@@ -131,8 +131,10 @@ gen::Result<void> Applications::StartOne(gen::Atom name,
         return std::make_unique<ApplicationMaster>(observer, spec);
       },
       &typeid(ApplicationMaster));
-  auto started =
-      node_.Spawn(master, {.log_level = spec->log_level, .environment = spec->environment});
+  // Each process of it has a time-out of its own, and all together may take as long as they need.
+  auto started = node_.Spawn(master, {.init_timeout = gen::kInfinite,
+                                      .log_level = spec->log_level,
+                                      .environment = spec->environment});
   if (started) return {};
   const gen::Error& error = started.error();
   Ended(name, gen::Reason::Error(error.ToString()));

@@ -249,7 +249,9 @@ void Cron::CheckSetBack(WallTime now) {
 }
 
 gen::Result<void> Cron::Pass(Job& job, WallTime now, Passed& passed) {
-  const auto too_late = std::chrono::ceil<std::chrono::seconds>(now - job.job.may_be_late);
+  // Nothing is on time to the nanosecond: less than a second is not late.
+  const auto allowed = std::max(job.job.may_be_late, std::chrono::seconds(1));
+  const auto too_late = std::chrono::ceil<std::chrono::seconds>(now - allowed);
   if (job.next && *job.next < too_late) {
     auto known = PassMissed(job, too_late, passed);
     if (!known) return known;

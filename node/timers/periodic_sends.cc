@@ -11,6 +11,25 @@
 #include <ergon/node/process_state/unique_id.h>
 
 namespace ergon::node {
+namespace {
+
+// Whether every further tick would fail, too, if this one has to a PID or an alias. A mailbox has room again, and so has
+// the way to another node, or a pool that is overloaded.
+bool IsForGood(gen::ErrorCode code) {
+  switch (code) {
+    case gen::ErrorCode::kProcessUnknown:
+    case gen::ErrorCode::kProcessTerminated:
+    case gen::ErrorCode::kProcessIncarnation:
+    case gen::ErrorCode::kNodeTerminated:
+    case gen::ErrorCode::kUnsupported:  // no form for that node
+    case gen::ErrorCode::kIncorrect:    // larger than a frame may be
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
 
 // One of them. Holds itself while its timer is armed or fires.
 class PeriodicSend final : public gen::TimerHandle::State {
@@ -95,7 +114,7 @@ class PeriodicSend final : public gen::TimerHandle::State {
     needs_.totals.accepted.Add();
     auto sent = needs_.delivery.DeliverOrDrop(to_, std::move(tick));
     // A name may belong to somebody again, a PID or an alias never.
-    return sent || sent.error() == gen::ErrProcessMailboxFull || to_.AsProcessID() != nullptr;
+    return sent || to_.AsProcessID() != nullptr || !IsForGood(sent.error().code());
   }
 
   PeriodicSends& owner_;

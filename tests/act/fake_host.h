@@ -354,7 +354,7 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
     return std::move(current_);
   }
   core::EnvelopePtr DetachForRequest(core::Envelope& envelope) override { return Detach(envelope); }
-  gen::Result<void> PassOn(gen::PID to, core::Envelope& envelope) override {
+  gen::Result<void> PassOn(gen::PID to, core::Envelope& envelope, bool) override {
     core::EnvelopePtr passed = Detach(envelope);
     auto result = Forward(to, passed, false);
     if (!result) current_ = std::move(passed);

@@ -274,6 +274,20 @@ TEST_CASE("pool change: a look at one tells what it would replace, and changes n
   CHECK(Logged(f).empty());
 }
 
+TEST_CASE("pool change: bounds that would change the size are put back together with the size") {
+  PoolFixture f({.pool_size = 6, .autoscale = PoolAutoscale{.min = 1, .max = 8}});
+  f.Start();
+  const auto before = [&](int max) {
+    (void)f.host.Deliver(gen::EnvelopeKind::kRequest, core::Lane::kSystem,
+                         gen::PoolChangeCheck{{.autoscale_max = max}},
+                         100 + f.host.responses.size());
+    f.host.Run();
+    return *f.host.responses.back().envelope->ValueAs<PoolChange>();
+  };
+  CHECK(before(4) == PoolChange{.pool_size = 6, .autoscale_max = 8});
+  CHECK(before(7) == PoolChange{.autoscale_max = 8});
+}
+
 TEST_CASE("pool change: what the node's options say goes before what Init says") {
   PoolFixture f({.pool_size = 2, .worker_mailbox_size = 5});
   f.host.given_change = {.pool_size = 3, .shutdown_timeout = 1s};

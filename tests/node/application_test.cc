@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include <kit/manual_time.h>
+
 #include "subject.h"
 
 namespace ergon::node {
@@ -162,6 +164,28 @@ TEST_CASE("application: a process that fails to start ends the others") {
   CHECK(app.notes.All() == Lines{"+b1", "+b2", "+a1", "+a2", "-a2 shutdown", "-a1 shutdown"});
   CHECK(app.State("a") == ApplicationState::kLoaded);
   CHECK(app.State("b") == ApplicationState::kRunning);
+}
+
+TEST_CASE("application: its processes may start slowly, each within its own time-out") {
+  const kit::ManualTime time;
+  TestNode t(time.Into());
+  const auto slow = Make({.init = [](Subject& self, const gen::Args&) {
+    self.Sleep(3s);
+    return gen::Continue();
+  }});
+  std::vector<gen::ApplicationProcess> processes;
+  for (const char* name : {"slow1", "slow2", "slow3"}) {
+    processes.push_back({.name = name, .factory = slow, .options = {.init_timeout = 5s}});
+  }
+  t.node.LoadApplication({.name = "slow", .processes = processes}).value();
+  std::atomic<bool> done{false};
+  std::thread starts([&] {
+    CHECK(t.node.StartApplication("slow"));
+    done = true;
+  });
+  CHECK(time.PassUntil([&] { return done.load(); }, 100ms));
+  starts.join();
+  CHECK(t.node.ApplicationInfo("slow").value().state == ApplicationState::kRunning);
 }
 
 TEST_CASE("application: temporary ones end with their last process, and never end the node") {

@@ -216,7 +216,7 @@ bool UnitHost::Stash(core::Envelope&) {
   throw std::logic_error("Stash: a Unit has no mailbox; use a Simulation");
 }
 
-gen::Result<void> UnitHost::PassOn(gen::PID to, core::Envelope& envelope) {
+gen::Result<void> UnitHost::PassOn(gen::PID to, core::Envelope& envelope, bool) {
   if (handled == nullptr || handled->get() != &envelope) {
     return gen::Error(gen::ErrorCode::kNotAllowed, "it is not the message being handled");
   }

@@ -174,7 +174,7 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
   [[nodiscard]] core::EnvelopePtr DetachForRequest(core::Envelope& envelope) override {
     return Detach(envelope);
   }
-  gen::Result<void> PassOn(gen::PID to, core::Envelope& envelope) override;
+  gen::Result<void> PassOn(gen::PID to, core::Envelope& envelope, bool may_wait) override;
   // The test answers in place of the other process, or no answer comes.
   gen::Result<void> HandOver(gen::PID, gen::PID, gen::Ref) override { return {}; }
   void Drop(core::EnvelopePtr, gen::DropReason, const gen::Error&) override {}

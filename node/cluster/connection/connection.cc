@@ -9,6 +9,7 @@
 #include <asio/post.hpp>
 
 #include <ergon/core/foundations/sync.h>
+#include <ergon/core/foundations/thrown_text.h>
 #include <ergon/node/cluster/signals/frame_writer.h>
 #include <ergon/node/delivery/foreign_aliases.h>
 
@@ -90,6 +91,7 @@ void Connection::PostFlush() {
 }
 
 void Connection::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer, bool by_peer) {
+  std::string fault;
   {
     std::lock_guard lock(*mutex_);
     if (state_ != State::kConnecting) {
@@ -104,17 +106,28 @@ void Connection::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& pee
     stream_ = std::move(stream);
     state_ = State::kUp;
     is_by_peer_ = by_peer;
-    listener_.begins(*this);
-    if ((kOwnFlags & ~flags_ & kFlagsOfFrames) != 0) {
-      AppendAsOlder(waited);
-    } else {
-      out_ += waited;
+    try {
+      listener_.begins(*this);
+      if ((kOwnFlags & ~flags_ & kFlagsOfFrames) != 0) {
+        AppendAsOlder(waited);
+      } else {
+        out_ += waited;
+      }
+    } catch (...) {  // no memory for what has waited
+      fault = core::ThrownText();
     }
+  }
+  if (!fault.empty()) {
+    Fail(fault, true);
+    return;
   }
   attempts_ = {};
   listener_.up(*this);
   WakeWaiters();  // those who would wait for what it packs
-  tasks_.Start([self = shared_from_this()] { self->Read(); });
+  tasks_.Start([self = shared_from_this()] { self->Read(); },
+               [self = shared_from_this()] {
+                 self->Fail("there is no memory, or no place, for one more stack");
+               });
   Tick();
   Flush();
 }

@@ -164,7 +164,10 @@ void DialAttempt::End() {
 
 void Dial(asio::io_context& context, Tasks& tasks, const Settings& settings, std::string peer,
           DialResult result) {
-  tasks.Start([&context, &tasks, &settings, peer = std::move(peer), result = std::move(result)] {
+  auto without_stack = [failed = result.failed] {
+    failed("there is no memory, or no place, for one more stack");
+  };
+  auto dial = [&context, &tasks, &settings, peer = std::move(peer), result = std::move(result)] {
     std::string why;
     try {
       if (const auto pause = result.pause(); pause > pause.zero()) tasks.Sleep(pause);
@@ -184,7 +187,8 @@ void Dial(asio::io_context& context, Tasks& tasks, const Settings& settings, std
       why = core::ThrownText();
     }
     result.failed(why);
-  });
+  };
+  tasks.Start(std::move(dial), std::move(without_stack));
 }
 
 }  // namespace ergon::dist

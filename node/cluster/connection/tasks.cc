@@ -18,15 +18,16 @@ thread_local Tasks* beginning = nullptr;
 
 }  // namespace
 
-void Tasks::Start(std::function<void()> function) {
-  asio::post(context_, [this, function = std::move(function)]() mutable {
-    if (!cancelled_) Begin(std::move(function));
+void Tasks::Start(std::function<void()> function, std::function<void()> without_stack) {
+  asio::post(context_, [this, function = std::move(function),
+                        without_stack = std::move(without_stack)]() mutable {
+    if (!cancelled_ && !Begin(std::move(function)) && without_stack) without_stack();
   });
 }
 
-void Tasks::Begin(std::function<void()> function) {
+bool Tasks::Begin(std::function<void()> function) {
   auto fiber = core::Fiber::Create(kTaskStackBytes, &Body);
-  if (fiber == nullptr) return;
+  if (fiber == nullptr) return false;
   if (!thread_) thread_.emplace();
   tasks_.emplace_back();
   Task& task = tasks_.back();
@@ -35,6 +36,7 @@ void Tasks::Begin(std::function<void()> function) {
   task.place = std::prev(tasks_.end());
   beginning = this;
   Resume(task);
+  return true;
 }
 
 void Tasks::Body(core::Fiber& self) {

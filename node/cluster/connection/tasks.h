@@ -27,9 +27,9 @@ class Tasks {
   Tasks(const Tasks&) = delete;
   Tasks& operator=(const Tasks&) = delete;
 
-  // Runs a function later. Its exceptions are lost. Any thread. If there is no memory for a stack, `function` is
-  // destroyed without having run.
-  void Start(std::function<void()> function);
+  // Runs a function later. Its exceptions are lost. Any thread. If there is no memory for a stack, `without_stack` is
+  // called on the thread of the context, and `function` destroyed without having run.
+  void Start(std::function<void()> function, std::function<void()> without_stack = {});
 
   // -- on the thread of the context --
 
@@ -79,7 +79,8 @@ class Tasks {
 
   static void Body(core::Fiber& self);
   void CheckNotCancelled() const;
-  void Begin(std::function<void()> function);
+  // False: there is no memory for a stack.
+  bool Begin(std::function<void()> function);
   // Resumes a task until it waits or has ended.
   void Resume(Task& task);
   void Park(Task& task, const std::function<void()>& cancel);

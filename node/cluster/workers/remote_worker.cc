@@ -144,7 +144,7 @@ void RemoteWorker::PassMessage(core::Envelope& envelope) {
   } else {  // it may find no room
     envelope.flags |= core::Envelope::kFlagImportant;
   }
-  const auto passed = host_->PassOn(worker_, envelope);
+  const auto passed = host_->PassOn(worker_, envelope, false);
   if (passed) {
     if (!credit_) pause_ = kShortestPause;
     Given();

@@ -78,6 +78,13 @@ TEST_CASE("autoscaler: it shrinks to the most that was needed in the whole windo
   CHECK(looks.measure.workers == 6);
 }
 
+TEST_CASE("autoscaler: it does not shrink where so little is to be used that no number is enough") {
+  PoolAutoscale options = kOptions;
+  options.target_utilization = 1e-10;
+  Looks looks(16, options);
+  for (int i = 0; i < 300; ++i) CHECK(looks.Go(10, 1) == 16);
+}
+
 TEST_CASE("autoscaler: a shrink that has to be taken back doubles the time before the next one") {
   Looks looks(4);
   const auto shrink = [&] {

@@ -227,6 +227,29 @@ TEST_CASE("links: after Unlink no signal counts, not even one on its way") {
   CHECK(t.node.ProcessInfo(traps)->links.empty());
 }
 
+TEST_CASE("links: a signal of one that was unlinked does not end a child that is being started") {
+  kit::ThreadGate gate;
+  TestNode t;
+  const gen::PID other =
+      t.Spawn({.terminate = [&](Subject&, const gen::Reason&) { gate.Enter(); }});
+  const gen::PID parent = t.Spawn();
+  CHECK(t.Run(parent, [&](Subject& self) {
+    CHECK(self.Link(other));
+    CHECK(self.SendExit(other, gen::Reason::Error("over")));
+    REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
+    CHECK(self.Unlink(other));
+    const auto child = self.Spawn(Make({.init = [&](Subject& starting, const gen::Args&) {
+      gate.Open();
+      // Its links are told before it is gone.
+      while (t.node.ProcessInfo(other)) starting.Sleep(1ms);
+      starting.Sleep(1ms);
+      return gen::Continue();
+    }}));
+    REQUIRE(child);
+    CHECK(t.node.ProcessInfo(*child));
+  }));
+}
+
 TEST_CASE("links: trap switched off again") {
   Notes<gen::MessageExitPID> exits;
   TestNode t;

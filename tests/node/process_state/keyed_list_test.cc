@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <new>
 #include <random>
 #include <string>
 #include <utility>
@@ -35,6 +36,9 @@ std::vector<std::uint64_t> IdsOf(const NumberedList& list) {
   for (const Numbered& entry : list) ids.push_back(entry.id);
   return ids;
 }
+
+// The look at a key that throws, counted from 1; 0: none.
+int fails_at = 0;
 
 }  // namespace
 
@@ -95,6 +99,33 @@ TEST_CASE("keyed list: each entry costs the same, however many there are" * kit:
     }
     CHECK(list.empty());
     CHECK(KeyOfNumbered::looks < 8 * kMany);
+  }
+}
+
+TEST_CASE("keyed list: an index that cannot be made, or grow, leaves the list as it is") {
+  struct Key {
+    std::uint64_t operator()(const std::uint64_t& entry) const {
+      if (fails_at > 0 && --fails_at == 0) throw std::bad_alloc();
+      return entry;
+    }
+  };
+  constexpr std::uint64_t kEntries = 40;
+  for (int n = 1; n < 200; ++n) {
+    KeyedList<std::uint64_t, Key> list;
+    std::vector<std::uint64_t> expected;
+    fails_at = n;
+    for (std::uint64_t i = 0; i < kEntries; ++i) {
+      try {
+        list.push_back(i);
+        expected.push_back(i);
+      } catch (const std::bad_alloc&) {
+      }
+    }
+    fails_at = 0;
+    REQUIRE(std::vector<std::uint64_t>(list.begin(), list.end()) == expected);
+    for (const std::uint64_t entry : expected) REQUIRE(list.Contains(entry));
+    for (const std::uint64_t entry : expected) REQUIRE(list.Remove(entry));
+    REQUIRE(list.empty());
   }
 }
 

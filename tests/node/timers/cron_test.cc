@@ -220,6 +220,24 @@ TEST_CASE("cron: what would be late is missed; a clock that is set back repeats 
   CHECK(c.t.node.CronJobInfo("j")->missed == 2);
 }
 
+TEST_CASE("cron: a job that may not be late runs, although nothing is on time to the nanosecond") {
+  Notes<Run> notes;
+  CronNode c;
+  const gen::PID pid = c.t.Spawn(Collect(notes));
+  c.time.Pass(300ms);
+  CHECK(c.t.node.AddCronJob({.name = "j",
+                             .spec = "*/10 * * * *",
+                             .action = gen::CronAction::Send(pid),
+                             .may_be_late = 0s}));
+  c.Pass(600s);
+  CHECK(kit::Eventually([&] { return notes.size() == 1; }));
+  CHECK(c.t.node.CronJobInfo("j")->missed == 0);
+  c.set = 10min + 2s;  // past the next one
+  c.t.node.CheckCronJobs();
+  CHECK(c.t.node.CronJobInfo("j")->runs == 1);
+  CHECK(c.t.node.CronJobInfo("j")->missed == 1);
+}
+
 TEST_CASE("cron: jobs send values, spawn processes and run functions") {
   Notes<int> values;
   Notes<std::string> ran;

@@ -1,0 +1,133 @@
+// The way to another node is full, again and again: who calls, forwards or sends in periods meanwhile.
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ergon/act/actor.h>
+#include <ergon/node/cereal.h>
+
+#include <cluster/cluster.h>
+
+namespace ergon::dist::room_test {
+
+// Which has no form as a term.
+struct Beat {
+  int number = 0;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(number);
+  }
+};
+
+class Counts final : public act::Actor {
+ public:
+  explicit Counts(std::shared_ptr<std::vector<int>> lines, std::shared_ptr<std::atomic<int>> count)
+      : lines_(std::move(lines)), count_(std::move(count)) {}
+
+ private:
+  gen::Status HandleMessage(gen::PID, gen::Message& message) override {
+    if (const auto* line = message.As<Line>()) lines_->push_back(line->number);
+    ++*count_;
+    return gen::Continue();
+  }
+  gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message& request) override {
+    const Sum& sum = *request.As<Sum>();
+    return gen::Reply(std::accumulate(sum.numbers.begin(), sum.numbers.end(), std::int64_t{0}));
+  }
+  const std::shared_ptr<std::vector<int>> lines_;
+  const std::shared_ptr<std::atomic<int>> count_;
+};
+
+class Forwards final : public act::Actor {
+ public:
+  Forwards(gen::ProcessID to, std::atomic<int>* failed) : to_(to), failed_(failed) {}
+
+ private:
+  gen::Status HandleMessage(gen::PID, gen::Message& message) override {
+    if (!Forward(to_, message)) ++*failed_;
+    return gen::Continue();
+  }
+  const gen::ProcessID to_;
+  std::atomic<int>* failed_;
+};
+
+// One request, or line, is more than may wait.
+ErlangOptions Narrow() {
+  ErlangOptions options = ClusterOptions();
+  options.send_queue_bytes = 1024;
+  return options;
+}
+
+struct Counted {
+  std::shared_ptr<std::vector<int>> lines = std::make_shared<std::vector<int>>();
+  std::shared_ptr<std::atomic<int>> count = std::make_shared<std::atomic<int>>(0);
+  [[nodiscard]] gen::ProcessFactory Factory() const { return gen::Factory<Counts>(lines, count); }
+};
+
+TEST_CASE("room: each of many callers tries as often as there are others, on a small stack") {
+  kit::LogCapture log_a;
+  kit::LogCapture log_b;
+  gen::NodeOptions options;
+  options.handler_stack_bytes = 64 * 1024;
+  auto a = TryStart("room_calls_a@127.0.0.1", log_a, Narrow(), options).value();
+  auto b = TryStart("room_calls_b@127.0.0.1", log_b, Narrow()).value();
+  const Counted counted;
+  b.SpawnRegister("sums", counted.Factory()).value();
+  const gen::ProcessID sums{"sums", b.Name()};
+  const int callers = kit::Scaled(400);
+  std::atomic<int> answered{0};
+  std::atomic<int> failed{0};
+  for (int i = 0; i < callers; ++i) {
+    a.Spawn([&](gen::Process& self) {
+       const auto sum =
+           self.Call(sums, Sum{std::vector<int>(1000, 3)}, {.timeout = gen::kInfinite});
+       ++(sum && *sum == 3000 ? answered : failed);
+     }).value();
+  }
+  CHECK(kit::Eventually([&] { return answered + failed == callers; }));
+  CHECK(failed == 0);
+  a.Stop();
+  b.Stop();
+}
+
+TEST_CASE("room: who forwards to another node waits, as who sends") {
+  Cluster cluster("room_forward", Narrow());
+  const Counted counted;
+  cluster.b.SpawnRegister("counts", counted.Factory()).value();
+  std::atomic<int> failed{0};
+  const gen::PID forwards =
+      cluster.a.Spawn(gen::Factory<Forwards>(cluster.OnB("counts"), &failed)).value();
+  constexpr int kLines = 200;
+  const std::string text(2000, 'x');
+  for (int i = 0; i < kLines; ++i) CHECK(cluster.a.Send(forwards, Line{i, text}));
+  REQUIRE(kit::Eventually([&] { return *counted.count + failed == kLines; }));
+  CHECK(failed == 0);
+  std::vector<int> expected(kLines);
+  std::iota(expected.begin(), expected.end(), 0);
+  CHECK(*counted.lines == expected);
+  cluster.a.Stop();  // it refers to `failed`
+}
+
+TEST_CASE("room: a periodic send goes on after a tick for which there was no way yet") {
+  kit::LogCapture log_a;
+  kit::LogCapture log_b;
+  gen::NodeOptions options;
+  options.types.Register<Cereal<Beat>>();
+  auto a = TryStart("room_ticks_a@127.0.0.1", log_a, ClusterOptions(), options).value();
+  auto b = TryStart("room_ticks_b@127.0.0.1", log_b, ClusterOptions(), options).value();
+  const Counted counted;
+  const gen::PID counts = b.Spawn(counted.Factory()).value();
+  // The first tick makes the connection, and it is not known yet whether the other node packs the type.
+  const gen::TimerHandle handle = a.SendEvery(counts, Beat{1}, 1ms).value();
+  CHECK(kit::Eventually([&] { return *counted.count >= 3; }));
+  CHECK(a.Info().dropped_terminated == 0);
+  CHECK(handle.Cancel());
+  a.Stop();
+  b.Stop();
+}
+
+}  // namespace ergon::dist::room_test
