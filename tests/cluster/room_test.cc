@@ -68,13 +68,16 @@ struct Counted {
   [[nodiscard]] gen::ProcessFactory Factory() const { return gen::Factory<Counts>(lines, count); }
 };
 
-TEST_CASE("room: each of many callers tries as often as there are others, on a small stack") {
+TEST_CASE("room: many callers on small stacks, each of whose requests fills the way") {
   kit::LogCapture log_a;
   kit::LogCapture log_b;
   gen::NodeOptions options;
-  options.handler_stack_bytes = 64 * 1024;
-  auto a = TryStart("room_calls_a@127.0.0.1", log_a, Narrow(), options).value();
-  auto b = TryStart("room_calls_b@127.0.0.1", log_b, Narrow()).value();
+  options.handler_stack_bytes = 32 * 1024;
+  // One request is as much as may wait, and so large that many look for room while it is written.
+  ErlangOptions network = ClusterOptions();
+  network.send_queue_bytes = 64 * 1024;
+  auto a = TryStart("room_calls_a@127.0.0.1", log_a, network, options).value();
+  auto b = TryStart("room_calls_b@127.0.0.1", log_b, network).value();
   const Counted counted;
   b.SpawnRegister("sums", counted.Factory()).value();
   const gen::ProcessID sums{"sums", b.Name()};
@@ -84,8 +87,8 @@ TEST_CASE("room: each of many callers tries as often as there are others, on a s
   for (int i = 0; i < callers; ++i) {
     a.Spawn([&](gen::Process& self) {
        const auto sum =
-           self.Call(sums, Sum{std::vector<int>(1000, 3)}, {.timeout = gen::kInfinite});
-       ++(sum && *sum == 3000 ? answered : failed);
+           self.Call(sums, Sum{std::vector<int>(40'000, 3)}, {.timeout = gen::kInfinite});
+       ++(sum && *sum == 120'000 ? answered : failed);
      }).value();
   }
   CHECK(kit::Eventually([&] { return answered + failed == callers; }));
