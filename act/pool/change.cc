@@ -1,4 +1,5 @@
 // What is changed of a pool while it runs.
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -69,8 +70,12 @@ bool PoolRunner::TakeChange(core::Envelope& envelope) {
     if (wanted) {
       const PoolOptions now = OptionsNow();
       PoolChange before = check->change.Of(now.Changeable());
-      // Bounds change the size, too.
-      if (wanted->pool_size != now.pool_size) before.pool_size = now.pool_size;
+      // Bounds change the size, too. Others may have added workers beyond them.
+      if (wanted->pool_size != now.pool_size) {
+        const auto& bounds = now.autoscale;
+        before.pool_size =
+            bounds ? std::clamp(now.pool_size, bounds->min, bounds->max) : now.pool_size;
+      }
       (void)host_.SendResponse(SenderOf(envelope), RefOf(envelope), std::move(before));
     }
   } else {

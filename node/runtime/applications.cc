@@ -171,7 +171,19 @@ gen::Result<void> Applications::Stop(gen::Atom name, std::chrono::nanoseconds ti
   return stopped;
 }
 
+gen::PID Applications::StartingMaster(gen::Atom name) const {
+  std::lock_guard lock(mutex_);
+  const auto found = entries_.find(name);
+  const bool is_starting = found != entries_.end() && found->second.state == State::kStarting;
+  return is_starting ? found->second.master : gen::PID();
+}
+
 gen::Result<void> Applications::StopForce(gen::Atom name) {
+  // In its Init a master reads no messages; its processes end with it.
+  if (const gen::PID starting = StartingMaster(name)) {
+    (void)node_.Kill(starting);
+    return node_.WaitProcess(starting);
+  }
   auto master = MasterToStop(name);
   if (!master) return std::move(master.error());
   // An error: it has ended by itself meanwhile.

@@ -57,6 +57,8 @@ class Applications final : private ApplicationObserver {
   gen::Result<void> StartOne(gen::Atom name, const gen::ApplicationStartOptions& options);
   // Returns the process behind an application that may be stopped now.
   gen::Result<gen::PID> MasterToStop(gen::Atom name);
+  // Returns the master of an application that is being started; none: the empty PID.
+  [[nodiscard]] gen::PID StartingMaster(gen::Atom name) const;
 
   gen::Node& node_;
   mutable std::mutex mutex_;

@@ -396,6 +396,25 @@ TEST_CASE("application: mode, environment and log level of one start") {
       "mode: 9, must be an ApplicationMode");
 }
 
+TEST_CASE("application: stopped by force while it starts") {
+  AppNode app;
+  app.Load(
+      {.name = "a",
+       .processes = {app.Process("first"),
+                     {.name = "hangs",
+                      .factory = Make({.init = [](Subject& self, const gen::Args&) -> gen::Status {
+                        if (!self.Sleep(1h)) return gen::Stop(gen::Reason::Normal());
+                        return gen::Continue();
+                      }}),
+                      .options = {.init_timeout = gen::kInfinite}}}});
+  std::thread starts([&] { CHECK_FALSE(app.test.node.StartApplication("a")); });
+  CHECK(Eventually([&] { return app.notes.size() == 1; }));  // "first" runs
+  CHECK(app.test.node.StopApplicationForce("a"));
+  starts.join();
+  CHECK(app.State("a") == ApplicationState::kLoaded);
+  CHECK(app.test.EventuallyProcesses(0));
+}
+
 TEST_CASE("application: stopped by force, at once, also while it is being stopped") {
   AppNode app;
   auto spec = app.Spec("a", {}, ApplicationMode::kPermanent);
