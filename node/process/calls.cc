@@ -93,7 +93,7 @@ class OpenEdge {
 }
 
 [[gnu::always_inline]] inline gen::Result<core::EnvelopePtr> Process::CallOnce(
-    gen::PID to, core::EnvelopePtr& request, std::chrono::nanoseconds timeout) {
+    gen::PID to, core::EnvelopePtr& request, std::chrono::nanoseconds timeout, bool may_wait) {
   if (!InOwnTurn()) [[unlikely]]
     return NotInOwnTurn("Call");
   CheckMaySuspend("Call");
@@ -128,7 +128,8 @@ class OpenEdge {
     auto sent = rooms_.delivery.Complete({callee, attempt.outcome}, to, request);
     if (!sent) {
       wait.Withdraw();
-      return std::move(sent.error());
+      return may_wait && sent.error() == gen::ErrBusy ? CallAgain(to, std::move(request))
+                                                      : std::move(sent.error());
     }
   }
   if (is_message) counts_.Sent();
@@ -156,10 +157,7 @@ gen::Error Process::CallUnanswered(const gen::Result<core::AwaitOutcome>& outcom
 
 gen::Result<core::EnvelopePtr> Process::CallEnvelope(gen::PID to, core::EnvelopePtr request,
                                                      std::chrono::nanoseconds timeout) {
-  auto answer = CallOnce(to, request, timeout);
-  if (!answer && answer.error().code() == gen::ErrorCode::kBusy) [[unlikely]]
-    return CallAgain(to, std::move(request));
-  return answer;
+  return CallOnce(to, request, timeout, true);
 }
 
 // A loop: so many callers may wait that each has to try as often as there are others.
@@ -169,7 +167,7 @@ gen::Result<core::EnvelopePtr> Process::CallAgain(gen::PID to, core::EnvelopePtr
     auto room = AwaitRoom(to, deadline);
     if (!room) return std::move(room.error());
     const auto left = std::chrono::nanoseconds(std::max<std::int64_t>(deadline - Now(), 1));
-    auto answer = CallOnce(to, request, deadline == 0 ? gen::kInfinite : left);
+    auto answer = CallOnce(to, request, deadline == 0 ? gen::kInfinite : left, false);
     if (answer || answer.error() != gen::ErrBusy) return answer;
   }
 }

@@ -234,9 +234,9 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   // Returns why a call has no answer, and ends its edge.
   [[gnu::noinline]] gen::Error CallUnanswered(const gen::Result<core::AwaitOutcome>& outcome,
                                               CallEdge& edge);
-  // Returns kBusy, with the request as it was, if too much waits for the node of `to`.
+  // If too much waits for the node of `to`, and it may not wait: returns kBusy, with the request as it was.
   gen::Result<core::EnvelopePtr> CallOnce(gen::PID to, core::EnvelopePtr& request,
-                                          std::chrono::nanoseconds timeout);
+                                          std::chrono::nanoseconds timeout, bool may_wait);
   [[gnu::cold]] gen::Result<core::EnvelopePtr> CallAgain(gen::PID to, core::EnvelopePtr request);
   // Waits until there is room for the node of `to`, or until `deadline` (Clock ns; 0: none). Returns kTimeout, or an
   // error of the wait.
