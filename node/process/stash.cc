@@ -52,9 +52,10 @@ bool Process::Stash(core::Envelope& envelope) {
         "Stash: only the message being handled, and not answered, can be stashed");
   }
   ProcessCold& cold = Cold();
-  MakeRoomIn(cold.stash);
+  const bool is_full = cold.stash_limit != 0 && cold.stash.size() >= cold.stash_limit;
+  if (!is_full) MakeRoomIn(cold.stash);
   core::EnvelopePtr message = DetachHeld(envelope);
-  if (cold.stash_limit != 0 && cold.stash.size() >= cold.stash_limit) {
+  if (is_full) {
     rooms_.delivery.CountOverflow(*this, Parent(), *message);
     if (IsRouted(*message)) cold.counts.routed_unstashed.Add();
     Drop(std::move(message), gen::DropReason::kMailboxFull,

@@ -31,6 +31,19 @@ bool Eventually(Condition condition) {
   return true;
 }
 
+// As Eventually, where the other threads need only a moment: it does not give the processor away at once.
+template <class Condition>
+bool SpinUntil(Condition condition) {
+  for (int spins = 0; spins < 200; ++spins) {
+    if (condition()) return true;
+    CpuPause();
+  }
+  return Eventually(condition);
+}
+
+// Races end after so much time, if they have not had all their rounds on a busy machine.
+inline constexpr std::chrono::seconds kEnough(2);
+
 // Each turn calls a function.
 class Turn final : public Schedulable {
  public:

@@ -56,17 +56,21 @@ TEST_CASE("work stealing: a blocked worker's slot is run by another") {
   CheckOthersRunWhatABlockedWorkerHas(1);
 }
 
+bool AllSleepForGood(const Dispatcher& dispatcher) {
+  // Longer than a rescuer's time-out: without a wake-up meanwhile, nobody sleeps with one.
+  constexpr std::chrono::milliseconds kWindow(50);
+  return Eventually([&] {
+    const std::uint64_t wakeups = dispatcher.Stats().wakeups;
+    std::this_thread::sleep_for(kWindow);
+    return dispatcher.Stats().wakeups == wakeups;
+  });
+}
+
 TEST_CASE("work stealing: the slot of one that blocks when all the others sleep for good") {
   auto dispatcher = MakeWorkStealing({.workers = 3});
   REQUIRE(dispatcher->Start(nullptr));
-  // Longer than a rescuer's time-out: without a wake-up meanwhile, nobody sleeps with one.
-  constexpr std::chrono::milliseconds kWindow(50);
   for (int round = 0; round < 3; ++round) {
-    REQUIRE(Eventually([&] {
-      const std::uint64_t wakeups = dispatcher->Stats().wakeups;
-      std::this_thread::sleep_for(kWindow);
-      return dispatcher->Stats().wakeups == wakeups;
-    }));
+    REQUIRE(AllSleepForGood(*dispatcher));
     Event ran;
     bool in_time = false;
     Turn stranded([&] {
@@ -90,13 +94,8 @@ TEST_CASE("work stealing: the slot of one that blocks when all the others sleep 
 TEST_CASE("work stealing: the slot of one that blocks, when who is woken blocks, too") {
   auto dispatcher = MakeWorkStealing({.workers = 3});
   REQUIRE(dispatcher->Start(nullptr));
-  constexpr std::chrono::milliseconds kWindow(50);  // as above
   for (int round = 0; round < 5; ++round) {
-    REQUIRE(Eventually([&] {
-      const std::uint64_t wakeups = dispatcher->Stats().wakeups;
-      std::this_thread::sleep_for(kWindow);
-      return dispatcher->Stats().wakeups == wakeups;
-    }));
+    REQUIRE(AllSleepForGood(*dispatcher));
     Event ran;
     Turn stranded([&] {
       ran.Set();

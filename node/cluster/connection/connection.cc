@@ -125,9 +125,7 @@ void Connection::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& pee
   listener_.up(*this);
   WakeWaiters();  // those who would wait for what it packs
   tasks_.Start([self = shared_from_this()] { self->Read(); },
-               [self = shared_from_this()] {
-                 self->Fail("there is no memory, or no place, for one more stack");
-               });
+               [self = shared_from_this()] { self->Fail(Tasks::kNoStack); });
   Tick();
   Flush();
 }

@@ -164,9 +164,7 @@ void DialAttempt::End() {
 
 void Dial(asio::io_context& context, Tasks& tasks, const Settings& settings, std::string peer,
           DialResult result) {
-  auto without_stack = [failed = result.failed] {
-    failed("there is no memory, or no place, for one more stack");
-  };
+  auto without_stack = [failed = result.failed] { failed(Tasks::kNoStack); };
   auto dial = [&context, &tasks, &settings, peer = std::move(peer), result = std::move(result)] {
     std::string why;
     try {

@@ -29,8 +29,7 @@ constexpr std::chrono::milliseconds kLongestEpmdPause{10'000};
 void Registration::Start(std::uint16_t port, std::function<void(gen::Result<void>)> registered) {
   auto without_stack = [registered] {
     if (!registered) return;
-    registered(gen::Error(gen::ErrorCode::kInternal,
-                          "there is no memory, or no place, for one more stack"));
+    registered(gen::Error(gen::ErrorCode::kInternal, Tasks::kNoStack));
   };
   tasks_.Start([this, port, registered = std::move(registered)] { Keep(port, registered); },
                std::move(without_stack));

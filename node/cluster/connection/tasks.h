@@ -21,6 +21,9 @@ namespace ergon::dist {
 // processes: a clang of the same age as our compiler has no coroutines for its library.
 class Tasks {
  public:
+  // What whoever waits for a task that has no stack is told.
+  static constexpr const char* kNoStack = "there is no memory, or no place, for one more stack";
+
   explicit Tasks(asio::io_context& context) : context_(context) {}
   // No task may run any more.
   ~Tasks() = default;

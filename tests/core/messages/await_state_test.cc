@@ -13,20 +13,9 @@
 namespace ergon::core {
 namespace {
 
+using testing::kEnough;
 using testing::kSanitized;
-
-// Races end after so much time, if they have not had all their rounds on a busy machine.
-constexpr std::chrono::seconds kEnough(2);
-
-// The other threads need the processor only for a moment.
-template <class Condition>
-bool SpinUntil(Condition condition) {
-  for (int spins = 0; spins < 200; ++spins) {
-    if (condition()) return true;
-    CpuPause();
-  }
-  return testing::Eventually(condition);
-}
+using testing::SpinUntil;
 
 class AwaitStateTest {
  protected:

@@ -18,20 +18,10 @@ namespace {
 
 using testing::Eventually;
 using testing::Item;
+using testing::kEnough;
 using testing::kSanitized;
 using testing::Make;
-
-// Races end after so much time, if they have not had all their rounds on a busy machine.
-constexpr std::chrono::seconds kEnough(2);
-
-template <class Condition>
-bool SpinUntil(Condition condition) {
-  for (int spins = 0; spins < 200; ++spins) {
-    if (condition()) return true;
-    CpuPause();
-  }
-  return Eventually(condition);
-}
+using testing::SpinUntil;
 
 // A process in small. Several threads run it, one at a time: whoever gets kMustSchedule, schedules.
 class Process {
