@@ -19,7 +19,8 @@ void PoolShortage::Began() {
 
 void PoolShortage::Look() {
   const std::uint64_t refused = host_.GetRotation().RefusedCount();
-  if (refused != last_looked_) {
+  const bool is_over = refused == last_looked_ && host_.TryEndShortage();
+  if (!is_over) {
     last_looked_ = refused;
     timer_ = host_.SendSelfAfter(Timer{}, kCalm);
     return;
@@ -29,7 +30,6 @@ void PoolShortage::Look() {
   host_.Log().Info("there is room again: {} messages were {} within {:.1f} s", refused - told_,
                    options_.WorkersMakeRoom() ? "dropped or refused" : "refused", lasted.count());
   told_ = refused;
-  host_.EndShortage();
   // A sender that was refused just before had found this shortage, and has told nobody.
   if (host_.GetRotation().RefusedCount() != refused) host_.NoteShortage();
 }

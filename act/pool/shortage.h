@@ -18,7 +18,7 @@ class PoolShortage {
  public:
   // The message to itself that makes the pool call Look.
   struct Timer {};
-  // A shortage is over when nothing has been refused for this time.
+  // A shortage is over when nothing has been refused for this time, and no sender waits for room.
   static constexpr std::chrono::nanoseconds kCalm = std::chrono::seconds(1);
 
   // All arguments outlive it.

@@ -133,9 +133,10 @@ class PoolHost : public ProcessHost {
   // to make room, or because a stash was full.
   [[nodiscard]] virtual std::uint64_t OverflowedCount() const = 0;
   // Notes that a message was refused or dropped because no worker has room; senders call it, too. The first call sends
-  // this process a kShortage envelope; later calls do nothing until EndShortage.
+  // this process a kShortage envelope; later calls do nothing until TryEndShortage.
   virtual void NoteShortage() = 0;
-  virtual void EndShortage() = 0;
+  // Returns false, and the shortage goes on, while senders wait for room.
+  [[nodiscard]] virtual bool TryEndShortage() = 0;
   // With kPool, instead of TryRedirectMain: closes the Main lane. From now on senders get ErrProcessMailboxFull, or
   // kOverloaded if `retry_after` is not 0. Returns false, and changes nothing, while messages wait in the Main lane.
   // AcceptMain opens the lane again.

@@ -27,21 +27,25 @@ WaitingSenders& GetWaiting(const ProcessSlot& slot) {
   return *found;
 }
 
-bool HasWaiting(const ProcessSlot& slot) {
+}  // namespace
+
+bool BackPressure::HasWaiting(const ProcessSlot& slot) {
   WaitingSenders* const waiting = WaitingAt(slot);
   if (waiting == nullptr) return false;
   std::lock_guard lock(waiting->mutex);
   return !waiting->queue.empty();
 }
 
-}  // namespace
-
-gen::Result<void> BackPressure::TryDeliver(gen::PID to, core::EnvelopePtr& envelope) {
+gen::Result<void> BackPressure::TryDeliver(gen::PID to, core::EnvelopePtr& envelope,
+                                           bool may_wait) {
   ProcessSlot* const slot = addresses_.FindSlot(to);
   // Those of priority find room always.
-  const bool may_wait = slot != nullptr && envelope->lane == core::Lane::kMain;
-  if (may_wait && HasWaiting(*slot)) return gen::ErrProcessMailboxFull;
-  return delivery_.Deliver(to, envelope);
+  const bool needs_room = slot != nullptr && envelope->lane == core::Lane::kMain;
+  if (needs_room && HasWaiting(*slot)) {
+    if (!may_wait) delivery_.CountRefused(to);
+    return gen::ErrProcessMailboxFull;
+  }
+  return may_wait ? delivery_.DeliverForWaiting(to, envelope) : delivery_.Deliver(to, envelope);
 }
 
 void BackPressure::Enter(WaitingSender& sender) {
@@ -52,14 +56,20 @@ void BackPressure::Enter(WaitingSender& sender) {
     std::lock_guard lock(waiting.mutex);
     waiting.queue.push_back(&sender);
   }
-  Ask(slot, to);
+  try {
+    Ask(slot, to);
+  } catch (...) {
+    if (Leave(sender)) throw;  // else it has been served meanwhile
+  }
 }
 
 bool BackPressure::Leave(WaitingSender& sender) {
   WaitingSenders& waiting = GetWaiting(*addresses_.FindSlot(sender.to));
   // Also for the one who has been served: Wake is over then.
   std::lock_guard lock(waiting.mutex);
-  return std::erase(waiting.queue, &sender) != 0;
+  if (std::erase(waiting.queue, &sender) == 0) return false;
+  delivery_.CountRefused(sender.to);
+  return true;
 }
 
 bool BackPressure::Serve(ProcessSlot& slot) {
@@ -98,7 +108,7 @@ bool BackPressure::ServeQueue(ProcessSlot& slot) {
   std::lock_guard lock(waiting->mutex);
   while (!waiting->queue.empty()) {
     WaitingSender& sender = *waiting->queue.front();
-    auto sent = delivery_.Deliver(sender.to, sender.envelope);
+    auto sent = delivery_.DeliverForWaiting(sender.to, sender.envelope);
     if (!sent && sent.error() == gen::ErrProcessMailboxFull) return false;
     waiting->queue.pop_front();
     sender.outcome = std::move(sent);

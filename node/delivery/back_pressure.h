@@ -27,11 +27,13 @@ class BackPressure {
 
   // -- senders --
 
-  // Delivers an envelope. Returns kProcessMailboxFull also while other senders wait there.
-  gen::Result<void> TryDeliver(gen::PID to, core::EnvelopePtr& envelope);
-  // Makes `sender` wait, until Wake or Leave. It may be served before this returns.
+  // Delivers an envelope. Returns kProcessMailboxFull also while other senders wait there. If the sender `may_wait`, a
+  // pool without room does not count the message as refused.
+  gen::Result<void> TryDeliver(gen::PID to, core::EnvelopePtr& envelope, bool may_wait);
+  // Makes `sender` wait, until Wake or Leave. It may be served before this returns. If this throws, it does not wait.
   void Enter(WaitingSender& sender);
-  // Takes `sender` out of the queue. Returns false if it has been served; `outcome` says how.
+  // Takes `sender` out of the queue, and its message counts as refused. Returns false if it has been served; `outcome`
+  // says how.
   [[nodiscard]] bool Leave(WaitingSender& sender);
 
   // -- receivers --
@@ -43,6 +45,7 @@ class BackPressure {
   void ServeMore(ProcessSlot& slot) { (void)ServeQueue(slot); }
   // Gives all senders that wait for the process in this slot the error that it has ended.
   void End(ProcessSlot& slot);
+  [[nodiscard]] static bool HasWaiting(const ProcessSlot& slot);
 
  private:
   // Returns false if some senders still wait.

@@ -126,6 +126,10 @@ class Delivery {
   gen::Result<void> DeliverMakingRoom(gen::PID worker, core::EnvelopePtr& envelope);
   // Delivers in the name of the node: the message is counted as sent by no process.
   gen::Result<void> DeliverFromNode(gen::PID to, core::EnvelopePtr& envelope);
+  // Does what Deliver does for a sender that waits for room. A pool without room does not count the message as refused:
+  // CountRefused does, when its sender waits no longer.
+  gen::Result<void> DeliverForWaiting(gen::PID to, core::EnvelopePtr& envelope);
+  void CountRefused(gen::PID to);
   // Does what the outcome of a push into the mailbox of `to` requires.
   gen::Result<void> Accept(ProcessSlot& slot, gen::PID to, core::PushOutcome outcome,
                            core::EnvelopePtr& envelope);

@@ -10,6 +10,19 @@
 #include <ergon/node/delivery/envelope_marks.h>
 
 namespace ergon::node {
+namespace {
+
+// This thread delivers for a sender that waits for room. No parameter: each message of a pool would pay for passing it on.
+constinit thread_local bool for_waiting = false;
+
+struct ForWaiting {
+  ForWaiting() { for_waiting = true; }
+  ForWaiting(const ForWaiting&) = delete;
+  ForWaiting& operator=(const ForWaiting&) = delete;
+  ~ForWaiting() { for_waiting = false; }
+};
+
+}  // namespace
 
 // What the workers have said to one message.
 struct Delivery::Met {
@@ -182,9 +195,19 @@ gen::Result<void> Delivery::DeliverMakingRoom(gen::PID worker, core::EnvelopePtr
 
 gen::Result<void> Delivery::RefusedByAll(ProcessSlot& pool, gen::PID to) {
   PoolSlot& slot = *pool.pool();
-  slot.rotation.Refused();
+  if (!for_waiting) slot.rotation.Refused();
   NoteShortage(slot, to);
   return gen::ErrProcessMailboxFull;
+}
+
+gen::Result<void> Delivery::DeliverForWaiting(gen::PID to, core::EnvelopePtr& envelope) {
+  const ForWaiting scope;
+  return Deliver(to, envelope);
+}
+
+void Delivery::CountRefused(gen::PID to) {
+  ProcessSlot* const process = needs_.addresses.Find(to);
+  if (process != nullptr && process->IsPool()) process->pool()->rotation.Refused();
 }
 
 void Delivery::NoteShortage(PoolSlot& slot, gen::PID to) {

@@ -40,8 +40,8 @@ class SuspendedSender final : public WaitingSender {
     if (stands_in_line_) (void)Leave();
   }
   void Enter() {
-    stands_in_line_ = true;
     rooms_.back_pressure.Enter(*this);
+    stands_in_line_ = true;
   }
   // See BackPressure::Leave.
   [[nodiscard]] bool Leave() {
@@ -186,7 +186,7 @@ gen::Result<void> Process::SendEnvelopeOrWait(const gen::Target& to, core::Envel
     envelope->from = Self().ToAddress();
     Mark(*envelope, *pid);
     const bool may_wait = timeout != std::chrono::nanoseconds::zero();
-    auto sent = rooms_.back_pressure.TryDeliver(*pid, envelope);
+    auto sent = rooms_.back_pressure.TryDeliver(*pid, envelope, may_wait);
     while (may_wait && !sent && sent.error() == gen::ErrBusy) {  // the way to another node is full
       auto room = AwaitRoom(*pid, deadline);
       if (!room) return room;

@@ -137,7 +137,12 @@ void Process::SetPoolMakesRoom(bool makes_room) {
   GetPoolSlot().makes_room.store(makes_room, std::memory_order_relaxed);
 }
 
-void Process::EndShortage() { GetPoolSlot().shortage.store(false, std::memory_order_relaxed); }
+bool Process::TryEndShortage() {
+  PoolSlot& slot = GetPoolSlot();
+  if (BackPressure::HasWaiting(*this)) return false;
+  slot.shortage.store(false, std::memory_order_relaxed);
+  return true;
+}
 
 void Process::SetSenderRules(const gen::SenderRules& rules) {
   PoolSlot& slot = GetPoolSlot();

@@ -162,7 +162,7 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   [[nodiscard]] std::uint64_t OverloadedCount() const override;
   [[nodiscard]] std::uint64_t OverflowedCount() const override;
   void NoteShortage() override;
-  void EndShortage() override;
+  bool TryEndShortage() override;
   [[nodiscard]] bool TryCloseMain(std::chrono::nanoseconds retry_after) override;
   [[nodiscard]] core::Rotation& GetRotation() override { return GetPoolSlot().rotation; }
   void SetSettled(std::uint64_t settled, std::uint64_t never_given) override;

@@ -174,9 +174,9 @@ gen::Result<void> OutsideCalls::SendOrWait(const gen::Target& to, core::Envelope
   if (!pid) return std::move(pid.error());
   envelope->from = needs_.addresses.NodePid().ToAddress();
   needs_.delivery.NoteSent(*envelope);
-  auto sent = needs_.back_pressure.TryDeliver(*pid, envelope);
-  if (!sent && sent.error() == gen::ErrProcessMailboxFull &&
-      timeout != std::chrono::nanoseconds::zero()) {
+  const bool may_wait = timeout != std::chrono::nanoseconds::zero();
+  auto sent = needs_.back_pressure.TryDeliver(*pid, envelope, may_wait);
+  if (may_wait && !sent && sent.error() == gen::ErrProcessMailboxFull) {
     BlockedThread thread(*pid, envelope);
     needs_.back_pressure.Enter(thread);
     if (timeout == gen::kInfinite) {

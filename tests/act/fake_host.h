@@ -513,7 +513,10 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
     (void)Deliver(core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kShortage),
                                    core::Lane::kSystem));
   }
-  void EndShortage() override { shortage = false; }
+  bool TryEndShortage() override {
+    if (!senders_wait) shortage = false;
+    return !senders_wait;
+  }
   bool TryCloseMain(std::chrono::nanoseconds retry) override {
     if (!main.empty()) return false;
     retry_after = retry;
@@ -534,6 +537,7 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
   gen::SenderRules rules;
   std::chrono::nanoseconds retry_after{0};
   bool shortage = false;
+  bool senders_wait = false;  // for room
   std::uint64_t overflowed = 0;
   int adopted = 0;  // messages that the behaviour has made for others
   core::Rotation rotation;

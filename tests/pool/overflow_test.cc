@@ -288,6 +288,30 @@ TEST_CASE("All full: a thread that is no process may wait for room") {
   REQUIRE(full.pool->EventuallyHandled(5));
 }
 
+TEST_CASE("All full: a message counts as refused when its sender waits no longer, and only once") {
+  CrowdedPool full(gen::Mailbox::Bounded(2));
+  auto& node = full.fixture.node;
+  const gen::PID pool = full.pool->pid();
+  const auto refused = [&] { return full.pool->Stats()["messages_unhandled"]; };
+  CHECK(node.SendOrWait(pool, Job{4}, 1ms).error() == gen::ErrProcessMailboxFull);
+  CHECK(refused() == 1);
+  std::atomic<bool> sent{false};
+  std::thread sender([&] {
+    CHECK(node.SendOrWait(pool, Job{4}, kit::kDeadline));
+    sent = true;
+  });
+  // Who may not wait is refused, also because of those who do.
+  for (int i = 2; i < 12; ++i) {
+    CHECK(node.SendOrWait(pool, Job{5}, 0ns).error() == gen::ErrProcessMailboxFull);
+    CHECK(refused() == i);
+  }
+  CHECK(!sent);
+  full.gate.Open();
+  sender.join();
+  REQUIRE(full.pool->EventuallyHandled(5));
+  CHECK(refused() == 11);
+}
+
 TEST_CASE("Workers with mailboxes by priority: each in its order, none lost by a crash") {
   kit::NodeFixture fixture;
   auto options = fixture.Options(1);
