@@ -29,21 +29,24 @@ void ExitSignals::Send(gen::PID to, gen::PID from, const gen::Reason& reason, st
 void ExitSignals::Deliver(gen::PID to, core::EnvelopePtr signal) {
   ProcessSlot* slot = addresses_.Find(to);
   if (slot == nullptr) return;
-  // A stale one, as from a process that the receiver has unlinked meanwhile, must not end a child that is starting.
-  const bool ends = EndsWaits(*slot, *signal) && !IsStale(*slot, *signal);
+  const bool ends = EndsWaits(*slot, *signal);
+  const core::Envelope head = *signal;  // delivered, it may be gone
   if (!delivery_.Deliver(to, signal)) return;
-  Interrupt(*slot, to, ends);
+  Interrupt(*slot, to, ends ? &head : nullptr);
 }
 
-void ExitSignals::Interrupt(ProcessSlot& slot, gen::PID pid, bool ends) {
+void ExitSignals::Interrupt(ProcessSlot& slot, gen::PID pid, const core::Envelope* end) {
   // A process that is suspended in a call has to look at the signal. Partner:
   // ProcessRunner::SettleParked, which says "parked" and then looks at the express stack, while here that
   // was pushed to first.
   if (slot.await().Unpark()) slot.Schedule();
-  if (!ends) return;
+  if (end == nullptr) return;
   const std::uint64_t child = slot.starting_child();
+  // A stale signal, as from a process that this one has unlinked meanwhile, must not end a child that is starting.
+  // Looked at now: while a child is starting, its parent unlinks nobody.
+  if (child == 0 || IsStale(slot, *end)) return;
   // It is this process's child only if the slot has not changed hands until after that look.
-  if (child != 0 && addresses_.Find(pid) != nullptr) (void)Kill(addresses_.PidOf(child));
+  if (addresses_.Find(pid) != nullptr) (void)Kill(addresses_.PidOf(child));
 }
 
 gen::Result<void> ExitSignals::SendExit(gen::PID from, const gen::Target& to,
@@ -65,10 +68,11 @@ gen::Result<void> ExitSignals::Kill(gen::PID pid) {
   auto envelope =
       core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kKill), core::Lane::kUrgent);
   envelope->from = addresses_.NodePid().ToAddress();
+  const core::Envelope head = *envelope;
   auto sent = delivery_.Deliver(pid, envelope);
   if (!sent) return sent;
   slot->end_requests().NoteKilled(GenerationOf(pid));
-  Interrupt(*slot, pid, true);
+  Interrupt(*slot, pid, &head);
   return {};
 }
 
@@ -78,7 +82,7 @@ gen::Result<void> ExitSignals::StopAfterQueue(gen::PID pid, const gen::Reason& r
   auto asked = PushStop(*slot, pid, reason);
   if (!asked) return asked;
   slot->end_requests().NoteStopAsked(GenerationOf(pid));
-  Interrupt(*slot, pid, false);  // it may be in AwaitOrStop
+  Interrupt(*slot, pid, nullptr);  // it may be in AwaitOrStop
   // Sequentially consistent; partner: ProcessRunner::SetSuspended. Nobody may be left to resume it. A pool may hold
   // its Main lane, in which the order waits: the signal makes it look again (ProcessRunner::TakesMain).
   if (slot->IsHeld() || slot->IsPool()) {

@@ -239,12 +239,12 @@ bool ProcessRunner::RunInit(gen::Error& failure) {
   const gen::Args args = transition_ == nullptr ? gen::Args() : std::move(transition_->args);
   try {
     status = behavior_->ProcessInit(Host(), args);
+    if (!status.stops() && !IsInitLate(transition_.get())) {
+      const bool may_be_awaited = transition_ != nullptr || announce_;
+      started_ = !may_be_awaited || ReportStarted();
+    }
   } catch (...) {
     status = gen::Stop(PanicReason());
-  }
-  if (!status.stops() && !IsInitLate(transition_.get())) {
-    const bool may_be_awaited = transition_ != nullptr || announce_;
-    started_ = !may_be_awaited || ReportStarted();
   }
   if (started_) {
     unusual_ = rooms_.latency != nullptr;

@@ -1,5 +1,6 @@
 // How a process ends, and what becomes of what it leaves behind.
 #include <algorithm>
+#include <cassert>
 #include <iterator>
 #include <memory>
 #include <mutex>
@@ -21,9 +22,9 @@
 #include <ergon/node/process/measuring.h>
 #include <ergon/node/process/receiving.h>
 #include <ergon/node/process/runner.h>
+#include <ergon/node/process/try_log.h>
 #include <ergon/node/spawning/population.h>
 #include <ergon/node/timers/periodic_sends.h>
-#include <cassert>
 
 namespace ergon::node {
 namespace {
@@ -155,10 +156,11 @@ void ProcessRunner::RunTerminate(const gen::Reason& reason) {
     try {
       behavior_->ProcessTerminate(reason);
     } catch (...) {
-      Lines().Error("Terminate threw: {}", PanicReason());
+      const gen::Reason thrown = PanicReason();
+      TryLog([&] { Lines().Error("Terminate threw: {}", thrown); });
     }
   }
-  if (reason.IsFailure()) Lines().Debug("ended: {}", reason);
+  if (reason.IsFailure()) TryLog([&] { Lines().Debug("ended: {}", reason); });
   // Again: Terminate may have waited for something. Relaxed: who finds the relations closed finds it; see IsYetToEnd.
   activity_.SetState(gen::ProcessState::kTerminating);
 }

@@ -1,4 +1,5 @@
 // How a handler makes its process end: it is asked to, or it throws.
+#include <new>
 #include <string>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include <ergon/core/foundations/thrown_text.h>
 #include <ergon/node/diagnosis/for_people.h>
 #include <ergon/node/process/runner.h>
+#include <ergon/node/process/try_log.h>
 
 namespace ergon::node {
 
@@ -21,15 +23,21 @@ void ProcessRunner::AskToStop(const gen::Reason& reason) {
 void ProcessRunner::NoteThrown() {
   current_failed_ = true;
   const gen::Reason reason = PanicReason();
-  if (!IsKilled()) Lines().Error("ends with {}", reason);
+  if (!IsKilled()) TryLog([&] { Lines().Error("ends with {}", reason); });
   NoteStatus(gen::Stop(reason));
 }
 
 gen::Reason ProcessRunner::PanicReason() const {
-  std::string text = core::ThrownText();
-  const core::TypeDescriptor* type = activity_.type();
-  if (type != nullptr) text += fmt::format(" (handling {})", TypeForPeople(type));
-  return gen::Reason::Panic(std::move(text));
+  try {
+    std::string text = core::ThrownText();
+    const core::TypeDescriptor* type = activity_.type();
+    if (type != nullptr) text += fmt::format(" (handling {})", TypeForPeople(type));
+    return gen::Reason::Panic(std::move(text));
+  } catch (const std::bad_alloc&) {
+    // Once for the program, and shared: the process must end, whatever is left.
+    static const gen::Reason reason = gen::Reason::Panic("out of memory");
+    return reason;
+  }
 }
 
 }  // namespace ergon::node

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <new>
 
 #include <ergon/gen/args.h>
 #include <ergon/gen/error.h>
@@ -26,11 +27,16 @@ struct Transition {
 [[nodiscard]] inline bool IsInitLate(const Transition* init) noexcept {
   return init != nullptr && init->late;
 }
-// Returns the error that the parent gets when Init has failed.
-[[nodiscard]] inline gen::Error InitErrorOf(const Transition* init, const gen::Reason& reason) {
-  return gen::Error(
-      IsInitLate(init) ? gen::ErrorCode::kTimeout : gen::ErrorCode::kProcessTerminated,
-      reason.ToString());
+// Returns the error that the parent gets when Init has failed; without memory for the reason's text, only its code.
+[[nodiscard]] inline gen::Error InitErrorOf(const Transition* init,
+                                            const gen::Reason& reason) noexcept {
+  const auto code =
+      IsInitLate(init) ? gen::ErrorCode::kTimeout : gen::ErrorCode::kProcessTerminated;
+  try {
+    return gen::Error(code, reason.ToString());
+  } catch (const std::bad_alloc&) {
+    return gen::Error(code);
+  }
 }
 
 }  // namespace ergon::node

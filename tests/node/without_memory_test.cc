@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <functional>
 #include <new>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -89,6 +90,33 @@ TEST_CASE("without memory: so does a child, and its parent lives on") {
     CHECK(thrown < kMoreThanASpawnAllocates);
     CHECK(self.SpawnRegister(name, factory));
   }));
+}
+
+TEST_CASE("without memory: a child whose Init fails, or throws, has ended, and its parent lives on") {
+  const auto refuse = [](Subject&, const gen::Args&) {
+    return gen::Stop(gen::Reason::Error("a text that does not fit into a string of its own"));
+  };
+  const auto fail = [](Subject&, const gen::Args&) -> gen::Status {
+    throw std::runtime_error("a text that does not fit into a string of its own");
+  };
+  for (const bool throws : {false, true}) {
+    CAPTURE(throws);
+    TestNode t;
+    const auto factory = throws ? Make({.init = fail}) : Make({.init = refuse});
+    const auto name = gen::Atom("child");
+    const gen::PID parent = t.Spawn();
+    CHECK(t.Run(parent, [&](Subject& self) {
+      const int thrown = SpawnWithoutMemory([&] {
+        const auto pid = self.SpawnRegister(name, factory, {.link_parent = true});
+        failing_allocation = 0;
+        CHECK(!pid);
+        CHECK(t.node.Info().processes == 1);
+      });
+      CHECK(thrown > 0);
+      CHECK(thrown < kMoreThanASpawnAllocates);
+      CHECK(t.node.Info().processes == 1);
+    }));
+  }
 }
 
 // What a process allocates for its first wait: what it has for waits, and the timer.
