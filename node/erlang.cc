@@ -123,7 +123,7 @@ std::vector<ConnectionInfo> InspectConnections(gen::Node& node) {
                    .queued_bytes = connection->QueuedBytes(),
                    .answer_bytes = connection->AnswerBytes(),
                    .most_queued_bytes = connection->MostQueuedBytes(),
-                   .waiting_senders = connection->WaitingSenders(),
+                   .waiting_senders = connection->Waiters().size(),
                    .put_aside_bytes = connection->PutAsideBytes(),
                    .is_listened_to = !connection->IsHeld(),
                    .not_believed = connection->peer_state().not_believed});

@@ -79,7 +79,12 @@ void OutsideCalls::CallAsync(const gen::Target& to, core::EnvelopePtr request,
                             .ticket = CallEdges::TicketOf(needs_.addresses.Find(*pid), *request)};
   needs_.pending_calls.Add(id, deadline, edge, std::move(done));
   const bool is_message = IsMessage(*request);  // or an inspection
-  auto sent = needs_.delivery.Deliver(*pid, request);
+  gen::Result<void> sent;
+  try {
+    sent = needs_.delivery.Deliver(*pid, request);
+  } catch (...) {  // no memory
+    sent = gen::Error(gen::ErrorCode::kInternal);
+  }
   if (sent && is_message) needs_.totals.accepted.Add();
   if (!sent) needs_.pending_calls.Complete(id, std::move(sent.error()));
 }
@@ -152,8 +157,13 @@ gen::Result<void> OutsideCalls::SendImportant(gen::PID to, core::EnvelopePtr& en
     answer = std::move(response);
     done.Set();
   });
-  auto sent = needs_.addresses.TransportTo(to)->SendImportant(to, *envelope,
-                                                              needs_.addresses.NodePid(), id);
+  gen::Result<void> sent;
+  try {
+    sent = needs_.addresses.TransportTo(to)->SendImportant(to, *envelope,
+                                                           needs_.addresses.NodePid(), id);
+  } catch (...) {  // no memory
+    sent = gen::Error(gen::ErrorCode::kInternal);
+  }
   if (!sent) needs_.pending_calls.Complete(id, std::move(sent.error()));
   needs_.dispatcher.Wait(done);
   if (!answer) return std::move(answer.error());

@@ -1,16 +1,21 @@
 // The way to another node is full, again and again: who calls, forwards or sends in periods meanwhile.
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <ergon/act/actor.h>
 #include <ergon/node/cereal.h>
+#include <ergon/node/cluster/connection/room_waiters.h>
 
 #include <cluster/cluster.h>
+#include <cluster/fake_epmd.h>
 
 namespace ergon::dist::room_test {
 
@@ -131,6 +136,30 @@ TEST_CASE("room: a periodic send goes on after a tick for which there was no way
   CHECK(handle.Cancel());
   a.Stop();
   b.Stop();
+}
+
+TEST_CASE("room: who has waited in vain does not stay in the list of those who wait") {
+  FakeEpmd epmd([](std::string_view request) -> std::optional<std::string> {
+    if (!FakeEpmd::IsRegistration(request)) return std::nullopt;  // so the connection never is up
+    return FakeEpmd::Registered();
+  });
+  ErlangOptions network = ClusterOptions();
+  network.epmd_port = epmd.port();
+  gen::NodeOptions options;
+  options.types.Register<Cereal<Beat>>();
+  kit::LogCapture log;
+  auto node = TryStart("room_in_vain@127.0.0.1", log, network, options).value();
+  const gen::ProcessID nobody{"nobody", "room_nowhere@127.0.0.1"};
+  std::size_t most = 0;
+  InProcess(node, [&](gen::Process& self) {
+    for (int i = 0; i < 500; ++i) {
+      CHECK(self.SendOrWait(nobody, Beat{i}, 10us).error() == gen::ErrTimeout);
+      most = std::max(most, InspectConnections(node)[0].waiting_senders);
+    }
+  });
+  CHECK(most > 0);
+  CHECK(most <= RoomWaiters::kAskAt + 1);
+  node.Stop();
 }
 
 }  // namespace ergon::dist::room_test

@@ -92,7 +92,8 @@ TEST_CASE("without memory: so does a child, and its parent lives on") {
   }));
 }
 
-TEST_CASE("without memory: a child whose Init fails, or throws, has ended, and its parent lives on") {
+TEST_CASE(
+    "without memory: a child whose Init fails, or throws, has ended, and its parent lives on") {
   const auto refuse = [](Subject&, const gen::Args&) {
     return gen::Stop(gen::Reason::Error("a text that does not fit into a string of its own"));
   };

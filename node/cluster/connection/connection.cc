@@ -75,7 +75,8 @@ std::string Connection::Describe() const {
   if (AnswerBytes() != 0) {
     text += fmt::format(", {} of them answers", AnswerBytes());
   }
-  if (!waiters_.empty()) text += fmt::format("; processes that wait for room: {}", waiters_.size());
+  if (waiters_.size() != 0)
+    text += fmt::format("; processes that wait for room: {}", waiters_.size());
   if (const auto put_aside = PutAsideBytes(); put_aside != 0) {
     text += fmt::format("; {} bytes of its requests are put aside", put_aside);
   }
@@ -143,7 +144,7 @@ void Connection::WakeWaiters() {
   std::vector<RoomWaiter> waiters;
   {
     std::lock_guard lock(*mutex_);
-    waiters.swap(waiters_);
+    waiters = waiters_.TakeAll();
   }
   if (!waiters.empty()) listener_.has_room(*this, waiters);
 }
@@ -191,7 +192,7 @@ void Connection::Written(const std::string& error) {
     writing_answers_ = 0;
     NoteAnswers();
     written_ = now;
-    if (out_.size() <= settings_.send_queue_bytes / 2) waiters.swap(waiters_);
+    if (out_.size() <= settings_.send_queue_bytes / 2) waiters = waiters_.TakeAll();
   }
   if (!waiters.empty()) listener_.has_room(*this, waiters);
   TakeHeld();
@@ -238,7 +239,7 @@ void Connection::Fail(const std::string& why, bool is_fault) {
     rest.is_foreign = IsForeign();
     state_ = State::kDown;
     std::swap(rest.peer_state, peer_state_);
-    rest.waiters.swap(waiters_);
+    rest.waiters = waiters_.TakeAll();
     rest.unsent = out_messages_ + writing_messages_;
     rest.why = why;
     rest.is_fault = is_fault;

@@ -25,6 +25,7 @@
 #include <ergon/node/cluster/connection/peer_state.h>
 #include <ergon/node/cluster/connection/peer_watch.h>
 #include <ergon/node/cluster/connection/read_hold.h>
+#include <ergon/node/cluster/connection/room_waiters.h>
 #include <ergon/node/cluster/connection/settings.h>
 #include <ergon/node/cluster/connection/stream.h>
 #include <ergon/node/cluster/handshake/handshake.h>
@@ -94,7 +95,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     ++out_sends_;
   }
   void SendRequestFrame(std::string_view frame) { PutFrame(frame, {}); }
-  void AddWaiter(const RoomWaiter& waiter) { waiters_.push_back(waiter); }
+  [[nodiscard]] RoomWaiters& Waiters() noexcept { return waiters_; }
   // Returns whether a PID or an alias belongs to a former incarnation of the peer; false as long as this is not known.
   [[nodiscard]] bool IsFormer(gen::PID remote) const noexcept {
     return state_ == State::kUp && remote.creation != peer_creation_ &&
@@ -112,7 +113,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] std::size_t QueuedBytes() const noexcept { return out_.size() + writing_size_; }
   // Returns the most bytes that were queued at a time.
   [[nodiscard]] std::size_t MostQueuedBytes() const noexcept { return most_queued_bytes_; }
-  [[nodiscard]] std::size_t WaitingSenders() const noexcept { return waiters_.size(); }
 
   // Returns the bytes of requests of the peer that are put aside. Any thread, no lock.
   [[nodiscard]] std::size_t PutAsideBytes() const noexcept {
@@ -220,7 +220,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::shared_ptr<Stream> stream_;  // changed by the network's thread only; null: not up
   std::chrono::steady_clock::time_point written_;  // the last time
   bool sent_since_tick_ = false;
-  std::vector<RoomWaiter> waiters_;
+  RoomWaiters waiters_;
   std::uint64_t flags_ = kOwnFlags;
   std::uint32_t peer_creation_ = 0;
 

@@ -11,16 +11,12 @@
 #include <ergon/gen/pid.h>
 #include <ergon/gen/trace.h>
 #include <ergon/node/cluster/connection/peer_state.h>
+#include <ergon/node/cluster/connection/room_waiters.h>
 #include <ergon/node/cluster/signals/signal.h>
 
 namespace ergon::dist {
 
 class Connection;
-
-struct RoomWaiter {  // see Transport::AwaitRoom
-  gen::PID local;
-  std::uint64_t id;
-};
 
 // What a connection that is down leaves behind.
 struct ConnectionRest {

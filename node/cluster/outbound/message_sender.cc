@@ -94,7 +94,9 @@ void MessageSender::AwaitRoom(gen::Atom node, gen::PID local, std::uint64_t id) 
   if (const auto connection = needs_.connections.FindLocked(node)) {
     if (connection->state() != Connection::State::kDown &&
         (connection->IsFull() || connection->MaySayPacks())) {
-      connection->AddWaiter({local, id});
+      connection->Waiters().Add({local, id}, [this](const RoomWaiter& waiter) {
+        return needs_.delivery.IsAwaited(waiter.local, gen::Ref{waiter.id, {}, 0});
+      });
       return;
     }
   }
