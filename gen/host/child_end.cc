@@ -1,5 +1,8 @@
 #include <ergon/gen/host/child_end.h>
 
+#include <algorithm>
+
+#include <ergon/gen/node.h>
 #include <ergon/gen/process_options.h>
 
 namespace ergon::gen {
@@ -23,6 +26,11 @@ void EndChildAndWait(ProcessHost& parent, PID child, std::chrono::nanoseconds ti
   if (Ask(parent, child, timeout) && parent.AwaitEnd(child, timeout)) return;
   (void)parent.Kill(child);
   (void)parent.AwaitEnd(child, kInfinite);
+}
+
+bool IsExitToCome(ProcessHost& parent, PID child) {
+  const auto own = parent.Node().ProcessInfo(parent.Self());
+  return own && std::find(own->links.begin(), own->links.end(), child) != own->links.end();
 }
 
 }  // namespace ergon::gen

@@ -22,4 +22,8 @@ TimerHandle EndChild(ProcessHost& parent, PID child, std::chrono::nanoseconds ti
 // As EndChild, and suspends the parent until the child has ended.
 void EndChildAndWait(ProcessHost& parent, PID child, std::chrono::nanoseconds timeout);
 
+// Returns whether the exit signal of a child that has ended is still to be handled. Only that has the reason, if the
+// child was not monitored before it ended.
+[[nodiscard]] bool IsExitToCome(ProcessHost& parent, PID child);
+
 }  // namespace ergon::gen

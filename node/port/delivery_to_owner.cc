@@ -4,7 +4,18 @@
 
 namespace ergon::node {
 
-bool DeliveryToOwner::MayBegin() {
+bool DeliveryToOwner::IsForGood(gen::ErrorCode code) noexcept {
+  switch (code) {
+    case gen::ErrorCode::kProcessMailboxFull:
+    case gen::ErrorCode::kOverloaded:
+    case gen::ErrorCode::kInternal:  // its mailbox threw
+      return false;
+    default:
+      return true;
+  }
+}
+
+bool DeliveryToOwner::MayBegin(bool paused) {
   if (room_ == 0) {
     auto window = static_cast<std::uint64_t>(program_.options().window);
     const auto info = self_.Node().ProcessInfo(owner_);
@@ -12,8 +23,8 @@ bool DeliveryToOwner::MayBegin() {
     // A mailbox that drops its oldest refuses nothing.
     if (info && info->mailbox_size != 0)
       window = std::min<std::uint64_t>(window, info->mailbox_size);
-    // Half of it, so that looks are rare; the owner has something to do meanwhile.
-    if (waiting <= window / 2) room_ = window - waiting;
+    // Half of it, so that looks are rare; the owner has something to do meanwhile. It may have stashed the rest.
+    if (waiting <= window / 2 || (paused && waiting < window)) room_ = window - waiting;
   }
   if (room_ == 0) return false;
   --room_;

@@ -22,15 +22,25 @@ class DeliveryToOwner {
   // or that has no room once the program is being killed. Returns false if the process is being ended.
   template <class T>
   bool Send(T message) {
+    return SendWhen([this](bool paused) { return MayBegin(paused); }, std::move(message));
+  }
+  // Does the same without a look at PortOptions::window: nothing comes after it.
+  bool SendLast(const PortExit& message) {
+    return SendWhen([](bool) { return true; }, message);
+  }
+
+ private:
+  template <class MaySend, class T>
+  bool SendWhen(const MaySend& may_send, T message) {
     int looks = 0;
     std::chrono::nanoseconds pause = kShortest;
     while (!is_gone_) {
-      if (MayBegin() || program_.hurry()) {
+      if (may_send(looks == kLooks) || program_.hurry()) {
         // A refused value is as it was.
         auto sent =
             self_.SendImportant(owner_, std::move(message));  // NOLINT(bugprone-use-after-move)
         if (sent) return true;
-        is_gone_ = sent.error() != gen::ErrProcessMailboxFull;
+        is_gone_ = IsForGood(sent.error().code());
         if (is_gone_ || program_.hurry()) return true;
       }
       if (looks < kLooks) {  // an owner that is only busy
@@ -44,15 +54,16 @@ class DeliveryToOwner {
     return true;
   }
 
- private:
   // Before the first pause, which would be long for an owner that handles a message in a microsecond.
   static constexpr int kLooks = 20;
   static constexpr std::chrono::milliseconds kShortest{1};
   static constexpr std::chrono::milliseconds kLongest{64};
 
+  // Returns whether a message with this error can never arrive. An owner that is a pool may be overloaded.
+  [[nodiscard]] static bool IsForGood(gen::ErrorCode code) noexcept;
   // Looks at the owner's mailbox once for as many messages as there was room for. The next look notices what others
-  // have sent to it meanwhile.
-  bool MayBegin();
+  // have sent to it meanwhile. Unless the process has `paused` for it, the owner has to have handled half of them.
+  bool MayBegin(bool paused);
 
   gen::Process& self_;
   const Program& program_;

@@ -18,6 +18,9 @@
 namespace ergon::node {
 namespace {
 
+// How often a write that waits looks whether the program has ended.
+constexpr std::chrono::milliseconds kLookForEnd(50);
+
 // As write(), without the signal SIGPIPE, which would end this program: it is raised in the thread that
 // writes, which blocks it meanwhile and takes it back. There is no flag for pipes, and sockets in their
 // place would be noticed by programs that open /dev/stdin.
@@ -50,12 +53,11 @@ struct InputPipe::Pipe {
   Clock::time_point began = {};
 };
 
-InputPipe::InputPipe(gen::Node& node, Descriptor end, std::chrono::nanoseconds stop_timeout)
-    : stop_timeout_(stop_timeout) {
-  if (!end) return;
+InputPipe::InputPipe(gen::Node& node, Program& program) : program_(program) {
+  if (!program.input) return;
   pipe_ = std::make_unique<Pipe>(Pipe{asio::posix::stream_descriptor(IoContext(node))});
-  pipe_->end.assign(end.number());
-  (void)end.Release();
+  pipe_->end.assign(program.input.number());
+  (void)program.input.Release();
 }
 
 InputPipe::~InputPipe() = default;
@@ -66,14 +68,17 @@ int InputPipe::AwaitRoom() {
   const auto wait = [&](AwaitToken token) {
     return pipe_->end.async_wait(asio::posix::stream_descriptor::wait_write, token);
   };
-  if (!pipe_->stopping) {
-    auto waited = wait(AwaitOrStop());
+  while (!pipe_->stopping) {
+    // Others may hold the pipe open for ever, and not read from it.
+    if (program_.ended()) return EPIPE;
+    auto waited = wait(AwaitOrStop(kLookForEnd));
     if (waited) return 0;
+    if (waited.error() == asio::error::timed_out) continue;
     if (waited.error() != asio::error::operation_aborted) return waited.error().value();
     pipe_->stopping = true;
     pipe_->began = Pipe::Clock::now();
   }
-  auto left = stop_timeout_;
+  auto left = program_.options().shutdown_timeout;
   if (left != gen::kInfinite) {
     left = std::max(left - (Pipe::Clock::now() - pipe_->began), std::chrono::nanoseconds::zero());
   }

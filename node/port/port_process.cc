@@ -55,7 +55,7 @@ gen::Result<void> PortProcess::Begin() {
     started = program_->Start();
   }
   if (!started) return started;
-  input_.emplace(host_->Node(), std::move(program_->input), program_->options().shutdown_timeout);
+  input_.emplace(host_->Node(), *program_);
   const gen::PID self = host_->Self();
   for (const PortOutput which : {PortOutput::kOutput, PortOutput::kErrors}) {
     if (!(which == PortOutput::kOutput ? program_->output : program_->errors)) continue;
@@ -180,7 +180,7 @@ gen::Status PortProcess::HandleEndOf(gen::PID helper, const gen::Reason& reason)
 gen::Status PortProcess::Finish() {
   PortExit exit = program_->exit();
   exit.port = host_->Self();
-  if (owner_) (void)DeliveryToOwner(*host_, *program_, owner_).Send(exit);
+  if (owner_) (void)DeliveryToOwner(*host_, *program_, owner_).SendLast(exit);
   if (stop_reason_) return gen::Stop(*stop_reason_);
   if (exit.code == 0) return gen::Stop(gen::Reason::Normal());
   return gen::Stop(gen::Reason::Error(program_->options().program + " " + exit.ToString()));

@@ -1,9 +1,13 @@
 #include <ergon/node/process/process.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <new>
 #include <utility>
 
 #include <ergon/core/clock.h>
+#include <ergon/core/time/deadline.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/foreign_aliases.h>
 #include <ergon/node/delivery/remote_names.h>
@@ -25,6 +29,22 @@ static_assert(sizeof(Process) <= 320);
 #endif
 static_assert(alignof(Process) == 64,
               "what senders write and what the process writes are lines apart");
+
+namespace {
+
+// Returns who has the name, or the nearest of its ancestors, if it has been killed and only has to end its handler;
+// else the empty PID.
+gen::PID KilledHolderOf(gen::Atom name, const Addresses& addresses) {
+  for (gen::PID pid = addresses.names().Find(name); pid;) {
+    const ProcessSlot* const process = addresses.Find(pid);
+    if (process == nullptr) break;
+    if (process->end_requests().IsKilled(GenerationOf(pid))) return pid;
+    pid = addresses.PidOf(process->parent_id());
+  }
+  return {};
+}
+
+}  // namespace
 
 SlotKind Process::Kind(const Rooms& rooms) {
   return {.bytes = sizeof(Process),
@@ -57,12 +77,20 @@ gen::Result<gen::PID> Process::SpawnRegister(gen::Atom name, const gen::ProcessF
                                              const gen::ProcessOptions& options,
                                              const gen::Args& args) {
   if (name.empty()) return gen::Error(gen::ErrorCode::kIncorrect, "name: must not be empty");
-  return SpawnChild({.factory = factory,
-                     .options = options,
-                     .args = args,
-                     .parent = Self(),
-                     .name = name,
-                     .link = options.link_parent || options.link_child});
+  const std::int64_t deadline = core::DeadlineAfter(Now(), options.init_timeout);
+  for (;;) {
+    auto child = SpawnChild({.factory = factory,
+                             .options = options,
+                             .args = args,
+                             .parent = Self(),
+                             .name = name,
+                             .link = options.link_parent || options.link_child});
+    if (child || child.error() != gen::ErrTaken) return child;
+    // Such as a child of a killed supervisor, whose next incarnation this is.
+    const gen::PID killed = KilledHolderOf(name, rooms_.addresses);
+    const std::chrono::nanoseconds left(std::max<std::int64_t>(deadline - Now(), 0));
+    if (!killed || !AwaitEnd(killed, left)) return child;
+  }
 }
 
 gen::Result<gen::PID> Process::SpawnChildAsync(gen::Atom name, const gen::ProcessFactory& factory,

@@ -71,6 +71,8 @@ gen::Status ApplicationMaster::ProcessMessage(core::Envelope& envelope) {
       return gen::Continue();
     case gen::EnvelopeKind::kDown:  // of one that has cut its link
       if (const auto* down = envelope.ValueAs<gen::MessageDownPID>()) {
+        const bool is_late = down->reason == gen::Reason::NoProcess();
+        if (is_late && gen::IsExitToCome(*host_, down->pid)) return gen::Continue();
         return MemberEnded(down->pid, down->reason);
       }
       return gen::Continue();
@@ -163,9 +165,15 @@ void ApplicationMaster::ProcessTerminate(const gen::Reason& reason) {
   const bool matters = spec_->mode == gen::ApplicationMode::kPermanent ||
                        (spec_->mode == gen::ApplicationMode::kTransient && reason.IsFailure());
   // The node first: nobody shall see the application ended and the node running.
-  if (matters && !asked_to_stop_) {
-    host_->Log().Error("application '{}' has ended, and the node with it: {}", spec_->name, reason);
-    host_->Node().Stop();  // only begins
+  try {
+    if (matters && !asked_to_stop_) {
+      host_->Log().Error("application '{}' has ended, and the node with it: {}", spec_->name,
+                         reason);
+      host_->Node().Stop();  // only begins
+    }
+  } catch (...) {  // no thread for it
+    host_->Log().Error("application '{}': the node cannot stop: {}", spec_->name,
+                       core::ThrownText());
   }
   try {
     if (is_running_ && spec_->when_ended) spec_->when_ended(host_->Node(), reason);

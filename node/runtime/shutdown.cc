@@ -74,7 +74,7 @@ void Shutdown::Stop(bool force) {
 
 void Shutdown::TearDown() {
   const std::int64_t began = needs_.clock.Now();
-  Tell(fmt::format("the node stops: it has {} processes", NewestFirst(false).size()));
+  Tell(fmt::format("the node stops: it has {} processes", NewestFirst(Which::kAll).size()));
   if (!force_.load()) StopInOrder(core::DeadlineAfter(began, needs_.options.shutdown_timeout));
   TellKilled();
   KillAll();
@@ -104,13 +104,17 @@ void Shutdown::TearDown() {
   stopped_event_.Set();
 }
 
-std::vector<gen::PID> Shutdown::NewestFirst(bool top_level_only) const {
+std::vector<gen::PID> Shutdown::NewestFirst(Which which) const {
+  const auto is_wanted = [&](std::uint64_t parent) {
+    if (which == Which::kAll || parent == Addresses::kNodeId) return true;
+    return which == Which::kWithoutParent && needs_.addresses.FindHere(parent) == nullptr;
+  };
   std::vector<std::pair<std::uint64_t, gen::PID>> found;
   needs_.addresses.table().ForEach([&](const ProcessSlot& process) {
     const gen::PID pid =
         needs_.addresses.PidOf(process.Id());  // first: it changes when the process ends
     if (process.mailbox().IsClosed()) return;
-    if (top_level_only && process.parent_id() != Addresses::kNodeId) return;
+    if (!is_wanted(process.parent_id())) return;
     found.emplace_back(process.sequence(), pid);
   });
   std::sort(found.begin(), found.end(),
@@ -135,17 +139,17 @@ void Shutdown::StopInOrder(std::int64_t deadline) {
   std::int64_t told_at = needs_.clock.Now();
   std::vector<gen::PID> applications = needs_.applications.MastersNewestFirst();
   bool in_applications = !applications.empty();
-  auto sequence = begin(in_applications ? std::move(applications) : NewestFirst(true));
+  auto sequence = begin(in_applications ? std::move(applications) : NewestFirst(Which::kOfNode));
   while (needs_.clock.Now() < deadline && !force_.load()) {
     if (sequence->IsDone() && std::exchange(in_applications, false)) {
-      sequence = begin(NewestFirst(true));
+      sequence = begin(NewestFirst(Which::kOfNode));
     } else if (sequence->IsDone()) {
-      // What is left has no parent that takes it along.
-      std::vector<gen::PID> rest = NewestFirst(false);
+      // Who has a parent that lives is for that to end.
+      std::vector<gen::PID> rest = NewestFirst(Which::kWithoutParent);
       std::erase_if(rest, [&](gen::PID pid) { return !asked.insert(pid).second; });
       if (!rest.empty()) sequence = begin(std::move(rest));
     }
-    constexpr std::int64_t kLook = 10'000'000;  // ns; until StopForce and new orphans are noticed
+    constexpr std::int64_t kLook = 1'000'000;  // ns; until StopForce and new orphans are noticed
     if (needs_.population.WaitUntilEmpty(needs_.clock,
                                          std::min(deadline, needs_.clock.Now() + kLook)))
       break;
@@ -158,7 +162,7 @@ void Shutdown::StopInOrder(std::int64_t deadline) {
 
 void Shutdown::KillAll() {
   needs_.population.gate().Close();  // first: whoever may run is found from now on
-  for (const gen::PID pid : NewestFirst(false)) (void)needs_.exit_signals.Kill(pid);
+  for (const gen::PID pid : NewestFirst(Which::kAll)) (void)needs_.exit_signals.Kill(pid);
 }
 
 void Shutdown::Tell(gen::LogLevel level, const std::string& line) {
@@ -173,7 +177,7 @@ void Shutdown::TellWaited(gen::PID pid) {
 }
 
 void Shutdown::TellKilled() {
-  const std::vector<gen::PID> left = NewestFirst(false);
+  const std::vector<gen::PID> left = NewestFirst(Which::kAll);
   if (left.empty() || force_.load()) return;
   constexpr std::size_t kNamed = 5;
   std::string names;
@@ -187,7 +191,7 @@ void Shutdown::TellKilled() {
 }
 
 void Shutdown::EndProgram() {
-  for (const gen::PID pid : NewestFirst(false)) {
+  for (const gen::PID pid : NewestFirst(Which::kAll)) {
     const auto info = needs_.inspection.ProcessInfo(pid);
     if (!info) continue;
     gen::Log(needs_.log)
@@ -202,7 +206,7 @@ void Shutdown::EndProgram() {
 }
 
 void Shutdown::WarnOfBusy() {
-  for (const gen::PID pid : NewestFirst(false)) {
+  for (const gen::PID pid : NewestFirst(Which::kAll)) {
     const ProcessSlot* const process = needs_.addresses.Find(pid);
     if (process == nullptr || !process->activity().IsInHandler() ||
         process->State() == gen::ProcessState::kWaiting) {

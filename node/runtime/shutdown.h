@@ -3,7 +3,7 @@
 //   1  in order   applications, the last one started first; then processes without a parent, the last
 //                 one started first: each handles what waits in its mailbox, then ends, then the next
 //                 one is asked. Linked children go with it.
-//   2  the rest   children without links, in the same way
+//   2  the rest   children without links, in the same way, when their parents have ended
 //   3  by force   after the deadline, or at once with StopForce: everything is killed
 //   4  tear-down  timers, threads, calls that still wait end
 //
@@ -95,7 +95,9 @@ class Shutdown {
   void TearDown();
   void StopInOrder(std::int64_t deadline);
   void KillAll();
-  std::vector<gen::PID> NewestFirst(bool top_level_only) const;
+  // Of the node: spawned by Node::Spawn; without parent: those, too, and those whose parent has ended.
+  enum class Which : std::uint8_t { kAll, kOfNode, kWithoutParent };
+  std::vector<gen::PID> NewestFirst(Which which) const;
   void WarnOfBusy();
   // Returns the level of the log lines of a stop; that of a stop by a signal is higher.
   [[nodiscard]] gen::LogLevel Level() const {

@@ -348,7 +348,9 @@ gen::Result<void> Cron::TryStart(const Due& due) {
     return Spawn(spawning->factory, spawning->options, spawning->args, spawning->name, due.run);
   }
   const auto& function = std::get<gen::CronAction::Function>(what);
-  return Spawn(gen::Factory<FunctionRun>(function, due.run), {}, {}, {}, due.run);
+  // It runs in Init, and may take its time.
+  return Spawn(gen::Factory<FunctionRun>(function, due.run), {.init_timeout = gen::kInfinite}, {},
+               {}, due.run);
 }
 
 gen::Result<void> Cron::Send(const gen::CronAction::Sending& what, const gen::CronRun& run) {

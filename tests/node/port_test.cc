@@ -18,6 +18,7 @@
 
 #include <doctest/doctest.h>
 
+#include <ergon/act/pool.h>
 #include <ergon/act/supervisor.h>
 
 #include <kit/descriptors.h>
@@ -446,6 +447,74 @@ TEST_CASE("port: the end of the program is the end of its group, and of the rest
   const pid_t daemon = HasDied(one) ? other : one;
   CHECK_FALSE(HasDied(daemon));
   CHECK(kill(daemon, SIGKILL) == 0);
+}
+
+TEST_CASE("port: the end of the program is the end of a write for which nobody makes room") {
+  Ports ports;
+  // Whoever has left its group keeps the input open, and does not read it.
+  const gen::PID port = ports.Shell(
+      "exec 3<&0; setsid sh -c 'echo $$; exec sleep 1000' <&3 & read line; exit 0", {.lines = 50});
+  REQUIRE(kit::Eventually([&] { return ports.notes.Of(port).data.size() == 1; }));
+  const pid_t daemon = std::stoi(ports.notes.Of(port).data[0].bytes);
+  auto answer = ports.node().CallAsync<std::size_t>(
+      port, PortInput{"\n" + std::string(1'000'000, 'x')}, {.timeout = gen::kInfinite});
+  CHECK(ports.notes.IsOver(port));
+  CHECK_FALSE(answer.get());
+  CHECK(ports->Ended(port));
+  CHECK(kill(daemon, SIGKILL) == 0);
+}
+
+TEST_CASE("port: an owner that stashes all until the exit gets it") {
+  for (const int window : {64, 40}) {
+    CAPTURE(window);
+    Notes<std::string> words;
+    TestNode t;
+    const gen::PID owner = t.Spawn({.message = [&](Subject& self, gen::PID, gen::Message& message) {
+      if (message.Is<PortExit>()) {
+        words.Add("over");
+        self.UnstashAll();
+      } else if (words.size() == 0) {
+        self.Stash(message);
+      } else {
+        words.Add(message.Take<PortData>().bytes);
+      }
+      return gen::Continue();
+    }});
+    CHECK(t.node.Spawn(Port(
+        {.program = "seq", .arguments = {"40"}, .lines = 9, .owner = owner, .window = window})));
+    REQUIRE(kit::Eventually([&] { return words.size() == 41; }));
+    CHECK(words.All()[0] == "over");
+    CHECK(words.All()[40] == "40");
+  }
+}
+
+// One worker, which is slow.
+class SlowPool final : public act::Pool {
+ public:
+  explicit SlowPool(std::atomic<int>* lines) : lines_(lines) {}
+
+ private:
+  gen::Result<act::PoolOptions> Init(const gen::Args&) override {
+    return act::PoolOptions{
+        .pool_size = 1,
+        .worker_factory = Make({.message =
+                                    [lines = lines_](Subject& self, gen::PID, gen::Message&) {
+                                      (void)self.Sleep(1ms);
+                                      ++*lines;
+                                      return gen::Continue();
+                                    }}),
+        .admission_limit = 5ms};
+  }
+  std::atomic<int>* lines_;
+};
+
+TEST_CASE("port: an owner that is overloaded loses nothing") {
+  std::atomic<int> lines{0};
+  TestNode t;
+  const gen::PID owner = t.node.Spawn(gen::Factory<SlowPool>(&lines)).value();
+  CHECK(t.node.Spawn(
+      Port({.program = "seq", .arguments = {"200"}, .lines = 9, .owner = owner, .window = 1000})));
+  CHECK(kit::Eventually([&] { return lines == 201; }));
 }
 
 TEST_CASE("port: a stop closes the input, then asks, then kills with all children") {

@@ -6,12 +6,17 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <ergon/act/supervisor.h>
+
 #include <kit/child.h>
+#include <kit/diary.h>
 #include <kit/gate.h>
+#include <kit/supervisor.h>
 #include <node/subject.h>
 
 namespace ergon::node {
@@ -86,6 +91,52 @@ TEST_CASE("stop: linked children go with their parent, others follow, all with T
   CHECK(linked == 10);
   CHECK(free == 10);
   CHECK(notes.size() == 21);
+}
+
+TEST_CASE("stop: who has no parent any more is asked, and ends its own children") {
+  Notes<std::string> notes;
+  TestNode t({.shutdown_timeout = gen::kInfinite});
+  const gen::PID parent = t.Spawn();
+  CHECK(t.Run(parent, [&](Subject& self) {
+    const gen::PID free = self.Spawn(Make(Note(notes, "free"))).value();
+    CHECK(
+        self.Call<bool>(free, Do{[&](Subject& middle) {
+                          middle.Spawn(Make(Note(notes, "linked")), {.link_parent = true}).value();
+                          // It does not heed a stop, only the end of its parent.
+                          middle
+                              .Spawn(gen::ProcessFactory([](gen::Process& itself) {
+                                       while (itself.Sleep(1h)) {
+                                       }
+                                     }),
+                                     {.link_parent = true})
+                              .value();
+                        }}));
+  }));
+  t.node.Stop();
+  CHECK(notes.All()[0] == "free shutdown");
+  CHECK(notes.size() == 2);
+}
+
+TEST_CASE("stop: a supervisor without a parent restarts nobody") {
+  std::atomic<int> begun{0};
+  kit::Diary diary;
+  TestNode t;
+  const gen::PID parent = t.Spawn();
+  std::vector<act::SupervisorChildSpec> children;
+  for (const char* name : {"a", "b", "c"}) {
+    children.push_back({.name = name, .factory = Make({.init = [&](Subject&, const gen::Args&) {
+                                        ++begun;
+                                        return gen::Continue();
+                                      }})});
+  }
+  CHECK(t.Run(parent, [&](Subject& self) {
+    self.Spawn(kit::MakeSupervisor({.children = children}, &diary)).value();
+  }));
+  t.node.Stop();
+  CHECK(begun == 3);
+  CHECK(diary.Lines() == std::vector<std::string>{"start a", "start b", "start c",
+                                                  "end c: shutdown", "end b: shutdown",
+                                                  "end a: shutdown", "terminate: shutdown"});
 }
 
 TEST_CASE("stop: twice, at once, and afterwards") {

@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include <kit/gate.h>
 #include <kit/supervisor.h>
 
 #include <node/supervisor/supervised.h>
@@ -71,6 +72,32 @@ TEST_CASE("supervisor: a kill takes the children along") {
   const gen::PID supervisor = test.Start({.children = Children(3)});
   REQUIRE(test.node.Kill(supervisor));
   CHECK(test.EventuallyProcesses(0));
+}
+
+TEST_CASE(
+    "supervisor: the next incarnation of one that was killed waits for the names of its children") {
+  const auto inner = kit::MakeSupervisor({.children = {{.name = "worker", .factory = Make({})}}});
+  // Whoever is killed, or throws: the one with the named child, one above that, or both.
+  const auto middle = kit::MakeSupervisor({.children = {{.name = "inner", .factory = inner}}});
+  for (const gen::Atom killed : {"inner", "middle"}) {
+    CAPTURE(killed);
+    Supervised test;
+    const gen::PID top = test.Start({.children = {{.name = "middle", .factory = middle}}});
+    const gen::PID worker = test.Child("worker");
+    kit::ThreadGate gate;
+    test.Begin(worker, [enter = gate.Holder()](Subject&) { enter(); });
+    REQUIRE(Eventually([&] { return gate.Entered() == 1; }));
+    const gen::PID before = test.Child("inner");
+    REQUIRE(test.node.Kill(test.Child(killed)));
+    CHECK(Eventually([&] {
+      const gen::PID next = test.Child("inner");
+      return next && next != before;
+    }));
+    CHECK(test.Child("worker") == worker);
+    gate.Open();
+    CHECK(Eventually([&] { return test.Child("worker") && test.Child("worker") != worker; }));
+    CHECK(test.IsAlive(top));
+  }
 }
 
 TEST_CASE("supervisor: an exception in its own handler ends all") {

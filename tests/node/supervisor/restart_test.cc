@@ -2,7 +2,9 @@
 #include <ergon/act/supervisor.h>
 
 #include <atomic>
+#include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -75,6 +77,61 @@ TEST_CASE("supervisor: a child that cuts the link is restarted, too") {
   test.EndChild(a, kFailure);
   CHECK(EventuallyNew(test.node, supervisor, "a", a));
   CHECK(test.diary.Lines() == Lines{"start a", "end a: failure", "start a"});
+}
+
+// What a child that runs to its end at once shares with its test.
+struct Course {
+  std::atomic<int> runs{0};
+  std::atomic<bool> is_destroyed{false};
+  kit::ThreadGate gate;
+  std::function<void()> hold_workers;  // returns when all are held, until `is_destroyed`
+};
+
+class EndsAtOnce final : public act::Actor {
+ public:
+  explicit EndsAtOnce(Course* course) : course_(course) {}
+  ~EndsAtOnce() override {
+    course_->is_destroyed = true;
+    course_->gate.Enter();
+  }
+
+ private:
+  gen::Status Init(const gen::Args&) override {
+    ++course_->runs;
+    course_->hold_workers();
+    Send(Self(), 0).value();
+    return gen::Continue();
+  }
+  gen::Status HandleMessage(gen::PID, gen::Message&) override {
+    return gen::Stop(gen::Reason::Normal());
+  }
+  Course* const course_;
+};
+
+TEST_CASE("supervisor: a child that ends before it is monitored has ended with its own reason") {
+  Course course;
+  Supervised test({.workers = 2});
+  const std::vector<gen::PID> others{test.Spawn(), test.Spawn()};
+  std::atomic<std::size_t> held{0};
+  course.hold_workers = [&] {
+    for (const gen::PID other : others) {
+      test.Begin(other, [&](Subject&) {
+        ++held;
+        while (!course.is_destroyed) std::this_thread::sleep_for(100us);
+      });
+    }
+    while (held < others.size()) std::this_thread::sleep_for(100us);
+  };
+  // The supervisor waits for the Init meanwhile: the child has a thread of its own.
+  const gen::PID supervisor =
+      test.Start({.children = {{.name = "a",
+                                .factory = gen::Factory<EndsAtOnce>(&course),
+                                .options = {.detached = true},
+                                .strategy = SupervisorStrategy::kTransient}}});
+  CHECK(ChildrenOf(test.node, supervisor).size() == 1);
+  course.gate.Open();
+  CHECK(test.EventuallyLines({"start a", "end a: normal"}));
+  CHECK(course.runs == 1);
 }
 
 TEST_CASE("supervisor: an exit signal that a child sends is not its end") {

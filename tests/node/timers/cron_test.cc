@@ -285,6 +285,28 @@ TEST_CASE("cron: jobs send values, spawn processes and run functions") {
   CHECK(c.t.node.CronJobInfo("send")->failed == 0);
 }
 
+TEST_CASE("cron: a function may take longer than an Init") {
+  CronNode c;
+  std::atomic<int> begun{0};
+  std::atomic<int> done{0};
+  CHECK(c.t.node.AddCronJob(
+      {.name = "long",
+       .spec = "* * * * *",
+       .action = gen::CronAction::Run([&](gen::Process& self, const gen::MessageCron&) {
+         ++begun;
+         if (self.Sleep(30s)) ++done;
+       })}));
+  c.Pass(60s);
+  REQUIRE(kit::Eventually([&] { return begun == 1; }));
+  CHECK(c.t.EventuallyProcesses(1));
+  c.Pass(29s);
+  CHECK(done == 0);
+  c.Pass(2s);
+  CHECK(c.t.EventuallyProcesses(0));
+  CHECK(done == 1);
+  CHECK(c.t.node.CronJobInfo("long")->failed == 0);
+}
+
 TEST_CASE("cron: failures are counted and told") {
   CronNode c;
   auto add = [&](gen::Atom name, gen::CronAction action) {
