@@ -16,6 +16,9 @@ bool ProcessApi::Stash(const gen::Message& message) {
     throw std::logic_error(
         "Stash: only the message being handled, and not answered, can be stashed");
   }
+  if (message.taken()) {
+    throw std::logic_error("Stash: the message's value has been taken out of it");
+  }
   return host.Stash(message.envelope());
 }
 

@@ -62,8 +62,8 @@ class KeyRegistry {
     return KeyRegistry(node, *keeper, std::move(state));
   }
 
-  // Registers a process by a key. Returns kTaken if another process has the key, or with duplicate keys if this process
-  // has it, and kNodeTerminated. The key of a process that has ended already becomes free again soon.
+  // Registers a process by a key. Returns kTaken if a process has the key, with duplicate keys if this process has it,
+  // and kNodeTerminated. The key of a process that has ended already becomes free again soon.
   Result<void> Register(const Key& key, PID pid, Value value = {}) {
     auto added = state_->Add(key, pid, std::move(value));
     if (!added) return added;

@@ -30,8 +30,9 @@ class Replying {
   CallResult operator()(MatchParameterOf<Handler> request) {
     using Returned = MatchResultOf<Handler>;
     using Value = std::decay_t<typename ReplyValue<std::decay_t<Returned>>::Type>;
-    static_assert(!std::is_void_v<Returned> && !std::is_void_v<Value>,
-                  "MatchRequest: a handler has to return the answer, or a gen::CallResult");
+    static_assert(
+        !std::is_void_v<Returned> && !std::is_void_v<Value> && !std::is_same_v<Value, Status>,
+        "MatchRequest: a handler has to return the answer, or a gen::CallResult");
     if constexpr (std::is_convertible_v<Returned, CallResult>) {
       return handler_(std::forward<MatchParameterOf<Handler>>(request));
     } else {

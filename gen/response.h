@@ -50,12 +50,17 @@ template <class T, class R>
 using AnswerOf = typename detail::Answer<T, R>::Type;
 
 namespace detail {
+core::EnvelopePtr MakeErrorResponse(Error error);
+// An Error is no answer of its own, but what the Call returns.
 template <class T>
 core::EnvelopePtr MakeResponse(T&& value) {
-  return core::MakeEnvelope<StoredType<T>>(static_cast<std::uint8_t>(EnvelopeKind::kResponse),
-                                           core::Lane::kMain, std::forward<T>(value));
+  if constexpr (std::is_same_v<StoredType<T>, Error>) {
+    return MakeErrorResponse(std::forward<T>(value));
+  } else {
+    return core::MakeEnvelope<StoredType<T>>(static_cast<std::uint8_t>(EnvelopeKind::kResponse),
+                                             core::Lane::kMain, std::forward<T>(value));
+  }
 }
-core::EnvelopePtr MakeErrorResponse(Error error);
 
 // Returns the error for an answer that is not of type `wanted`: kUnexpectedType, naming both types.
 Error UnexpectedType(const core::Envelope& response, const core::TypeDescriptor& wanted);

@@ -129,6 +129,19 @@ ergon::gen::CallResult Handle(ergon::gen::Message& request) {
 }
 END
 
+refused "MatchRequest: a handler has to return the answer, or a gen::CallResult" <<'END'
+#include <ergon/gen/match_request.h>
+ergon::gen::CallResult Note(ergon::gen::Message& request) {
+  return *ergon::gen::MatchRequest(request, [](int) {
+#ifdef WRONG
+    return ergon::gen::Continue();
+#else
+    return ergon::gen::NoReply();
+#endif
+  });
+}
+END
+
 refused "MatchRequest: other requests have no handler: let the last one take gen::Message&, or look whether there is a result" <<'END'
 #include <ergon/act/actor.h>
 #include <ergon/gen/match_request.h>

@@ -20,11 +20,12 @@ IdleTime::IdleTime(gen::ProcessHost& host, std::chrono::nanoseconds limit)
 
 IdleTime::~IdleTime() { timer_.Cancel(); }
 
+std::int64_t IdleTime::Step() const { return std::max<std::int64_t>(1, limit_ / kLooks); }
+
 void IdleTime::StartTimer(std::int64_t now) {
   const std::int64_t end = core::DeadlineAfter(quiet_since_, std::chrono::nanoseconds(limit_));
-  const std::int64_t step = std::max<std::int64_t>(1, limit_ / kLooks);
   timer_ = host_.SendSelfAfter(
-      Look{++looks_}, std::chrono::nanoseconds(std::clamp<std::int64_t>(end - now, 0, step)));
+      Look{++looks_}, std::chrono::nanoseconds(std::clamp<std::int64_t>(end - now, 0, Step())));
 }
 
 bool IdleTime::IsOver(core::Envelope& envelope) {
@@ -33,8 +34,10 @@ bool IdleTime::IsOver(core::Envelope& envelope) {
   if (look == nullptr || look->number != looks_) return false;  // another one's
   const std::int64_t now = host_.Now();
   const std::uint64_t mark = host_.WorkMark();
+  // The first look comes late if the handler that has asked for the idle time went on for long.
+  const bool was_busy = look->number == 1 && now - quiet_since_ > Step();
   // This timer is handled before what waits: who has something to do is not idle.
-  if (mark != mark_ || host_.HasWork()) quiet_since_ = now;
+  if (mark != mark_ || was_busy || host_.HasWork()) quiet_since_ = now;
   mark_ = mark;
   const bool is_over = now - quiet_since_ >= limit_;
   if (is_over) quiet_since_ = now;

@@ -28,6 +28,7 @@ class IdleTime {
     std::uint64_t number;
   };
 
+  [[nodiscard]] std::int64_t Step() const;  // from look to look, ns
   void StartTimer(std::int64_t now);
 
   gen::ProcessHost& host_;

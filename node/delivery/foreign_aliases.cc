@@ -12,8 +12,6 @@
 namespace ergon::node {
 namespace {
 
-// The numbers of our aliases, which are counted, never have it.
-constexpr std::uint64_t kStandsForAnother = std::uint64_t{1} << 62;
 constexpr std::uint32_t kWordsThatFit = 3;  // the third one is 0
 
 // Other nodes choose their aliases: with the seed they cannot choose many of one hash.
@@ -81,7 +79,7 @@ gen::PID PidOfAlias(const ForeignAlias& alias) {
 }
 
 gen::PID PidOfAlias(gen::Alias alias) {
-  if ((alias.id & kStandsForAnother) != 0) {
+  if (StandsForAnother(alias)) {
     const std::uint64_t number = alias.id & ~kStandsForAnother;
     const auto found = TableOfProgram().Find(number);
     return found ? gen::PID{kAliasBit | number, found->node, 0} : gen::PID();

@@ -45,6 +45,13 @@ inline constexpr std::size_t kMostForeignAliases = 65'536;
 // Returns the alias as a gen::Alias; one that stands for it if it does not fit.
 [[nodiscard]] gen::Alias AliasOf(const ForeignAlias& alias);
 
+// Returns whether an alias is one that AliasOf has made for another. Only this program knows for which. The numbers of
+// our own aliases, which are counted, are smaller.
+inline constexpr std::uint64_t kStandsForAnother = std::uint64_t{1} << 62;
+[[nodiscard]] inline bool StandsForAnother(gen::Alias alias) noexcept {
+  return alias.id >= kStandsForAnother;
+}
+
 inline constexpr std::uint64_t kAliasBit = std::uint64_t{1} << 63;
 [[nodiscard]] inline bool IsAlias(gen::PID pid) noexcept {
   return pid.creation == 0 && (pid.id & kAliasBit) != 0;

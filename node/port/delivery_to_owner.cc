@@ -31,4 +31,9 @@ bool DeliveryToOwner::MayBegin(bool paused) {
   return true;
 }
 
+bool DeliveryToOwner::HasRoom() const {
+  const auto info = self_.Node().ProcessInfo(owner_);
+  return !info || info->mailbox_size == 0 || info->messages_queued < info->mailbox_size;
+}
+
 }  // namespace ergon::node

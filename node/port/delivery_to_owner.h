@@ -26,7 +26,7 @@ class DeliveryToOwner {
   }
   // Does the same without a look at PortOptions::window: nothing comes after it.
   bool SendLast(const PortExit& message) {
-    return SendWhen([](bool) { return true; }, message);
+    return SendWhen([this](bool) { return HasRoom(); }, message);
   }
 
  private:
@@ -64,6 +64,8 @@ class DeliveryToOwner {
   // Looks at the owner's mailbox once for as many messages as there was room for. The next look notices what others
   // have sent to it meanwhile. Unless the process has `paused` for it, the owner has to have handled half of them.
   bool MayBegin(bool paused);
+  // Returns whether one more message fits into the owner's mailbox, whatever the owner has stashed.
+  [[nodiscard]] bool HasRoom() const;
 
   gen::Process& self_;
   const Program& program_;

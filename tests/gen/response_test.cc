@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+#include <ergon/gen/envelope_kind.h>
+
 namespace ergon::gen {
 namespace {
 
@@ -26,6 +28,13 @@ TEST_CASE("response: its value, or words about another type") {
   CHECK(other.error().detail() == "asked for double, got int");
   const core::EnvelopePtr failed = detail::MakeErrorResponse(ErrTimeout);
   CHECK(Response(*failed).Take<int>().error() == ErrTimeout);
+}
+
+TEST_CASE("response: an error is no answer, however one asks") {
+  CHECK(Taken<int>(Error("no stock")).error().detail() == "no stock");
+  const core::EnvelopePtr failed = detail::MakeResponse(Error("no stock"));
+  CHECK(failed->kind == static_cast<std::uint8_t>(EnvelopeKind::kError));
+  CHECK_FALSE(Response(*failed).ok());
 }
 
 TEST_CASE("response: a number of 64 bits is any integer that holds it") {

@@ -1,6 +1,8 @@
 // ContinueWith, and the idle time of an actor.
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <future>
 #include <stdexcept>
 #include <string>
@@ -144,6 +146,12 @@ TEST_CASE("continue: killed before, it is not called") {
   CHECK_FALSE(called);
 }
 
+// Asks for an idle time, and then goes on.
+struct AskIdle {
+  std::chrono::nanoseconds limit;
+  std::function<void()> then;
+};
+
 class IdleSleeper : public act::Actor {
  public:
   explicit IdleSleeper(std::atomic<int>* idle) : idle_(idle) {}
@@ -157,6 +165,10 @@ class IdleSleeper : public act::Actor {
   }
   gen::Status HandleMessage(gen::PID, gen::Message& message) override {
     if (message.Is<End>()) CHECK(SetIdleTimeout(0ns));
+    if (const auto* asking = message.As<AskIdle>()) {
+      CHECK(SetIdleTimeout(asking->limit));
+      asking->then();
+    }
     return gen::Continue();
   }
   gen::Status HandleIdle() override {
@@ -204,6 +216,21 @@ TEST_CASE("idle: who is not needed ends, and messages put that off") {
   t.Pass(9ms);
   t.time.Pass(1ms);
   CHECK(kit::Eventually([&] { return !t.IsAlive(t.pid); }));
+}
+
+TEST_CASE("idle: the handler that asks for it is no time without work") {
+  std::atomic<int> idle{0};
+  kit::ThreadGate gate;
+  Dormitory t(0ns, &idle);
+  CHECK(t.node.Send(t.pid, AskIdle{40ms, gate.Holder()}));
+  CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
+  for (int quarter = 0; quarter < 8; ++quarter) t.time.Pass(10ms);
+  gate.Open();
+  t.Pass(0ns);
+  for (int quarter = 0; quarter < 3; ++quarter) t.Pass(10ms);
+  CHECK(idle == 0);
+  for (int quarter = 0; quarter < 2; ++quarter) t.Pass(10ms);
+  CHECK(idle == 1);
 }
 
 TEST_CASE("idle: who is suspended, with messages that wait, is not idle") {

@@ -173,6 +173,21 @@ TEST_CASE("stash: only what is being handled can be stashed, and once") {
   CHECK(errors == std::vector<std::string>{"none", "logic_error", "logic_error"});
 }
 
+TEST_CASE("stash: what has been taken out of its message cannot be stashed") {
+  std::atomic<int> refused{0};
+  TestNode t;
+  const gen::PID pid = t.Spawn({.message = [&](Subject& self, gen::PID, gen::Message& message) {
+    (void)message.Take<std::unique_ptr<int>>();
+    CHECK_THROWS_WITH_AS(self.Stash(message), "Stash: the message's value has been taken out of it",
+                         std::logic_error);
+    ++refused;
+    return gen::Continue();
+  }});
+  CHECK(t.node.Send(pid, std::make_unique<int>(7)));
+  CHECK(kit::Eventually([&] { return refused == 1; }));
+  CHECK(t.node.ProcessInfo(pid)->messages_held == 0);
+}
+
 TEST_CASE("stash: what has been forwarded cannot be stashed") {
   std::atomic<int> refused{0};
   TestNode t;

@@ -1,5 +1,10 @@
 #include <doctest/doctest.h>
 
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
 #include <ergon/act/actor.h>
 #include <ergon/act/state_machine.h>
 #include <ergon/testkit/unit.h>
@@ -160,6 +165,44 @@ TEST_CASE("unit: monitors, links and ends") {
   CHECK(unit.ended()->ToString() == "gone");
   unit.ExpectLog(gen::LogLevel::kInfo, "bye: gone");
   CHECK_THROWS_AS(unit.Send(client, Add{1}), std::logic_error);
+}
+
+// Monitors a process, and ends all of its monitors.
+class Fickle : public act::Actor {
+  gen::Status HandleMessage(gen::PID, gen::Message& message) override {
+    if (auto* watch = message.As<Watch>()) {
+      monitors_.push_back(Monitor(watch->pid).value());
+    } else {
+      for (const gen::Ref monitor : monitors_) CHECK(Demonitor(monitor));
+      CHECK(Demonitor(monitors_.back()).error() == gen::ErrProcessUnknown);
+    }
+    return gen::Continue();
+  }
+  std::vector<gen::Ref> monitors_;
+};
+
+TEST_CASE("unit: a monitor that has ended tells of no end") {
+  Unit unit(gen::Factory<Fickle>());
+  const gen::PID watched = unit.NewPID();
+  unit.Send(watched, Watch{watched});
+  unit.Send(watched, Watch{watched});
+  CHECK(unit.monitors().size() == 2);
+  unit.Send(watched, Get{});
+  CHECK(unit.monitors().empty());
+  CHECK_THROWS_AS(unit.Down(watched, gen::Reason::Normal()), std::logic_error);
+}
+
+// Answers as another node may: with 64 bits.
+class Wide : public act::Actor {
+  gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message&) override {
+    return gen::Reply(std::int64_t{7});
+  }
+};
+
+TEST_CASE("unit: an answer is taken as a node takes it") {
+  Unit unit(gen::Factory<Wide>());
+  CHECK(unit.Call<int>(unit.NewPID(), Get{}).value() == 7);
+  CHECK(unit.Call<std::string>(unit.NewPID(), Get{}).error() == gen::ErrUnexpectedType);
 }
 
 TEST_CASE("unit: exceptions and a failed Init") {

@@ -119,6 +119,10 @@ class FaultyBehavior final : public gen::ProcessBehavior {
 gen::ProcessFactory MakeFaulty(gen::ProcessFactory factory, const Faults& faults, Random& random,
                                FaultCounts& counts) {
   Check(faults);
+  if (!factory) throw std::invalid_argument("factory: is empty");
+  if (factory.IsFunction()) {
+    throw std::invalid_argument("factory: a process made of a function takes its messages itself");
+  }
   const std::type_info* type = factory.type();
   return gen::ProcessFactory(
       [factory = std::move(factory), faults, &random,
@@ -127,7 +131,9 @@ gen::ProcessFactory MakeFaulty(gen::ProcessFactory factory, const Faults& faults
           ++counts.factory_failures;
           throw InjectedFault("fault in the factory");
         }
-        return std::make_unique<FaultyBehavior>(factory.Make(), faults, random, counts);
+        auto behavior = factory.Make();
+        if (behavior == nullptr) return nullptr;  // the spawn says so
+        return std::make_unique<FaultyBehavior>(std::move(behavior), faults, random, counts);
       },
       type);
 }

@@ -43,7 +43,8 @@ struct FaultCounts {
 };
 
 // Returns a factory of the processes that `factory` makes, with faults. `random` and `counts` outlive them. Throws
-// std::invalid_argument, naming field and value, if a fault is out of range.
+// std::invalid_argument, naming field and value, if a fault is out of range, or if the processes are made of a function
+// (Process::Receive).
 [[nodiscard]] gen::ProcessFactory MakeFaulty(gen::ProcessFactory factory, const Faults& faults,
                                              Random& random, FaultCounts& counts);
 

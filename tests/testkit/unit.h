@@ -114,8 +114,7 @@ class Unit {
                                          core::Lane::kMain, std::forward<T>(request)));
     if (answer == nullptr) return gen::ErrTimeout;
     if (auto* error = answer->ValueAs<gen::Error>()) return std::move(*error);
-    if (auto* value = answer->ValueAs<R>()) return std::move(*value);
-    return gen::Error(gen::ErrorCode::kUnexpectedType, gen::Message(*answer).TypeName());
+    return gen::detail::TakeResponse<R>(*answer);
   }
   // Notifies the process that a process that it monitors, or is linked to, has ended.
   void Down(gen::PID pid, const gen::Reason& reason);

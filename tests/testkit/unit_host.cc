@@ -155,6 +155,13 @@ gen::Result<gen::Ref> UnitHost::Monitor(const gen::Target& to, const gen::Monito
   return monitors.back().second;
 }
 
+gen::Result<void> UnitHost::Demonitor(gen::Ref ref) {
+  const auto erased =
+      std::erase_if(monitors, [&](const auto& monitor) { return monitor.second == ref; });
+  if (erased == 0) return gen::ErrProcessUnknown;
+  return {};
+}
+
 std::vector<gen::Atom> UnitHost::Groups() const {
   std::vector<gen::Atom> names = groups;
   std::sort(names.begin(), names.end(),

@@ -112,7 +112,7 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
   gen::Result<void> Link(const gen::Target& to, const gen::LinkOptions& options) override;
   gen::Result<void> Unlink(const gen::Target& to) override;
   gen::Result<gen::Ref> Monitor(const gen::Target& to, const gen::MonitorOptions& options) override;
-  gen::Result<void> Demonitor(gen::Ref) override { return {}; }
+  gen::Result<void> Demonitor(gen::Ref ref) override;
   gen::Result<gen::Ref> RegisterEvent(gen::Atom, const gen::EventOptions&) override {
     return MakeRef();
   }

@@ -44,7 +44,8 @@ bool AnswerReceiver::Handle(Connection& connection, const Signal& signal) {
   std::string_view answer;
   if (!reader.ReadTuple(size) || !reader.ReadTerm(tag) || !reader.ReadTerm(answer)) return false;
   std::string_view reference = AliasIn(tag, depth);
-  if (reference.empty() && !ControlReader(tag, depth).ReadReference(reference)) return false;
+  const bool is_tag_of_request = !reference.empty();
+  if (!is_tag_of_request && !ControlReader(tag, depth).ReadReference(reference)) return false;
   const auto number = OwnNumberIn(reference, needs_.settings.node, needs_.settings.creation);
   if (!number) return false;
   const std::optional<gen::Error> error = ErrorIn(answer, depth, needs_.values.atoms());
@@ -55,7 +56,8 @@ bool AnswerReceiver::Handle(Connection& connection, const Signal& signal) {
   } else if (waiting.call) {
     Respond(connection, *waiting.call, *number, answer, error, signal.trace);
   }
-  return true;  // a late answer disturbs nobody
+  // A late answer disturbs nobody. A reference may be one that a process has asked to get back.
+  return is_tag_of_request || waiting.link_maker || waiting.call;
 }
 
 AnswerReceiver::Waiting AnswerReceiver::RemoveWaiting(Connection& connection, std::uint64_t number,

@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include <ergon/node/delivery/foreign_aliases.h>
 #include <ergon/node/erlang/terms/utf8.h>
 
 namespace ergon::dist::detail {
@@ -139,6 +140,7 @@ bool ReadIdentity(ValueReader& reader, std::uint64_t& id, gen::Atom& node,
     return reader.Expected("a reference of an Ergon node", found);
   }
   id = std::uint64_t{reference.words[1]} << 32 | reference.words[0];
+  if (id >= node::kStandsForAnother) return reader.Expected("a reference of an Ergon node", found);
   node = reference.node;
   creation = reference.creation;
   return true;

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <ergon/core/foundations/demangle.h>
+#include <ergon/node/delivery/foreign_aliases.h>
 #include <ergon/node/erlang/packed_type.h>
 #include <ergon/node/erlang/terms/atom_budget.h>
 
@@ -118,9 +119,16 @@ void Pack(PackedOut& out, const Term& value) {
 }
 
 void Unpack(PackedIn& in, gen::Atom& value) { value = UnpackAtom(in); }
-void Unpack(PackedIn& in, gen::PID& value) { UnpackIdentity(in, value); }
+void Unpack(PackedIn& in, gen::PID& value) {
+  UnpackIdentity(in, value);
+  // In this program it would stand for a name (remote_names.h).
+  if (value.creation == 0 && value != gen::PID()) ThrowPacked("a process identifier of creation 0");
+}
 void Unpack(PackedIn& in, gen::Ref& value) { UnpackIdentity(in, value); }
-void Unpack(PackedIn& in, gen::Alias& value) { UnpackIdentity(in, value); }
+void Unpack(PackedIn& in, gen::Alias& value) {
+  UnpackIdentity(in, value);
+  if (node::StandsForAnother(value)) ThrowPacked("an alias that no Ergon node has made");
+}
 
 void Unpack(PackedIn& in, Reference& value) {
   value = {};

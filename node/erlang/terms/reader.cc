@@ -227,10 +227,16 @@ gen::Result<gen::PID> TermReader::ReadPid() {
   erlang_pid read;
   int size = 0;
   if (ei_decode_pid(Rest().data(), &size, &read) != 0) return Expected(TermKind::kPid);
+  const std::uint64_t id = std::uint64_t{read.serial} << 32 | read.num;
+  const bool is_empty = id == 0 && read.node[0] == '\0';
+  // Such as that of a node before it was given a name. In this program it would stand for a name (remote_names.h).
+  if (read.creation == 0 && !is_empty) {
+    return gen::Error(gen::ErrorCode::kIncorrect, "a process identifier of creation 0");
+  }
   auto node = MakeAtom(atoms_, read.node);
   if (!node) return std::move(node.error());
   at_ += static_cast<std::size_t>(size);
-  return gen::PID{std::uint64_t{read.serial} << 32 | read.num, *node, read.creation};
+  return gen::PID{id, *node, read.creation};
 }
 
 gen::Result<Reference> TermReader::ReadReference() {
