@@ -87,4 +87,16 @@ TEST_CASE("unfit requests: an atom that the program has never heard of is called
   CHECK(asked.t.log.Count("unhandled request atom 'never_heard_of_before' from <") == 1);
 }
 
+TEST_CASE("unfit requests: one to net_kernel that is no ping is answered, also if it is watched") {
+  NodeForPeers t("asked_net_kernel");
+  CHECK(t.node.SpawnRegister("asked", gen::Factory<act::Actor>()));
+  ErlangPeer peer(t.node, "asks_net_kernel@127.0.0.1", t.port());
+  peer.Monitor(kCaller, "net_kernel", 1);
+  peer.CallWithLine(kCaller, "net_kernel", 1, 0).CallWithLine(kCaller, "asked", 2, 0).Flush();
+  const Signal answer = peer.Await(SignalKind::kSendToAlias);
+  CHECK(answer.ref == peer.Reference(1));
+  CHECK(Term::FromChecked(std::string(answer.payload))[1].ToString() == "{error,noproc}");
+  peer.Close();
+}
+
 }  // namespace ergon::dist::unfit_requests_test

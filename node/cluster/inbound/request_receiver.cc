@@ -99,8 +99,9 @@ void RequestReceiver::HandleToNobody(Connection& connection, const PeerState::Re
     needs_.code.HandleCall(connection, request, term);
     return;
   }
-  // A caller that monitors has been told, because its monitor comes first. Nobody can monitor by an alias.
-  if (!request.watch.empty() && !name.empty()) return;
+  // A caller that monitors has been told, because its monitor comes first. Nobody can monitor by an alias, and what
+  // answers for kNetKernel has no end to tell of.
+  if (!request.watch.empty() && !name.empty() && name != kNetKernel) return;
   std::string answer;
   AppendError(answer, gen::ErrProcessUnknown);
   Answer(connection, request, answer);
