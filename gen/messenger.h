@@ -32,7 +32,7 @@ namespace ergon::gen {
 //   kProcessMailboxFull   normal priority only: the bound of its mailbox is reached; nothing was sent
 //   kProcessIncarnation   the PID belongs to a former incarnation of the node
 //   kNodeTerminated       the node has stopped
-//   kIncorrect            a name of more than Atom::kMaxBytes
+//   kIncorrect            a name of more than Atom::kMaxBytes, or on another node one that is not UTF-8
 // After success the message is handled, or counted as dropped with its reason (Node::Info). If a Send... fails that was
 // given an rvalue, as in Send(to, std::move(job)), `job` is as it was before.
 class Messenger {

@@ -174,8 +174,6 @@ gen::Result<gen::PID> WhereIs(gen::Messenger& self, const gen::ProcessID& name,
   // A process of this node needs no question.
   auto local = self.Resolve(name);
   if (!local || !node::IsName(*local)) return local;
-  auto checked = CheckNames("dist::WhereIs", "erlang", name.name.Text());
-  if (!checked) return std::move(checked.error());
   auto answer = Rpc(self, name.node, "erlang", "whereis", {Term::Atom(name.name.Text())}, options);
   if (!answer) return std::move(answer.error());
   if (const auto pid = answer->AsPid()) return *pid;

@@ -15,11 +15,13 @@
 #include <ergon/node/cluster/connection/dialing.h>
 #include <ergon/node/cluster/extension/ergon_signals.h>
 #include <ergon/node/cluster/handshake/flags.h>
+#include <ergon/node/cluster/handshake/node_names.h>
 #include <ergon/node/cluster/outbound/abandoned_calls.h>
 #include <ergon/node/cluster/signals/frame_writer.h>
 #include <ergon/node/cluster/signals/signal_codec.h>
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/delivery/remote_names.h>
+#include <ergon/node/erlang/terms/utf8.h>
 
 namespace ergon::dist {
 namespace {
@@ -165,6 +167,15 @@ void ErlangTransport::DialPeer(const std::shared_ptr<Connection>& connection) {
 }
 
 ErlangTransport::~ErlangTransport() { Close(); }
+
+// It goes there as an atom of Erlang: one that is none ends the connection. An atom here has not too many characters.
+gen::Result<void> ErlangTransport::CheckName(const gen::ProcessID& name) const {
+  const std::string_view text = name.name.Text();
+  if (CountCharacters(text)) return {};
+  return gen::Error(gen::ErrorCode::kIncorrect,
+                    fmt::format("name: {} is not UTF-8, as the names of processes of {} have to be",
+                                Quoted(text), name.node));
+}
 
 gen::Result<void> ErlangTransport::Open() {
   if (auto fits = CheckPacks(); !fits) return fits;

@@ -54,6 +54,7 @@ class ErlangTransport final : public node::Transport {
       const std::vector<gen::NetworkOption>& options) override {
     return prepare_(options);
   }
+  [[nodiscard]] gen::Result<void> CheckName(const gen::ProcessID& name) const override;
   [[nodiscard]] std::vector<std::string> Describe() const override {
     return connections_.Describe();
   }

@@ -19,7 +19,10 @@ gen::Result<gen::PID> Addresses::Resolve(const gen::Target& target) const {
   if (const auto* name = target.AsProcessID()) {
     if (!name->node.empty() && name->node != node_) {
       const gen::PID there = PidOfName(*name);
-      if (TransportTo(there) == nullptr || name->name.empty()) return WhyUnreachable(there);
+      const Transport* const transport = TransportTo(there);
+      if (transport == nullptr || name->name.empty()) return WhyUnreachable(there);
+      auto checked = transport->CheckName(*name);
+      if (!checked) return std::move(checked.error());
       return there;
     }
     found = names_.Find(name->name);

@@ -9,6 +9,7 @@
 #include <ergon/core/messages/envelope.h>
 #include <ergon/gen/network.h>
 #include <ergon/gen/pid.h>
+#include <ergon/gen/process_id.h>
 #include <ergon/gen/reason.h>
 #include <ergon/gen/ref.h>
 #include <ergon/gen/result.h>
@@ -29,6 +30,8 @@ class Transport {
   // Writes what waits, for a second at most, and closes all connections; links and monitors of other nodes get
   // noconnection there. Call it when all processes of the node have ended. Calling it twice has no effect.
   virtual void Close() = 0;
+  // Returns kIncorrect, with a text that names it, for a name that no process of another node can be asked for by.
+  [[nodiscard]] virtual gen::Result<void> CheckName(const gen::ProcessID& name) const = 0;
   // Returns what each connection does now, as lines of text for people.
   [[nodiscard]] virtual std::vector<std::string> Describe() const = 0;
   // Checks options of the network that are given while the node runs. Returns a function that applies and logs them,

@@ -162,6 +162,7 @@ gen::Result<gen::Ref> Process::Monitor(const gen::Target& to, const gen::Monitor
     const auto kept = to.Kept();  // the notice will name it
     if (!kept) return kept.error();
     auto pid = rooms_.addresses.Resolve(*kept);
+    if (!pid && pid.error() == gen::ErrIncorrect) return std::move(pid.error());
     if (pid && IsAlias(*pid)) {
       return gen::Error(
           gen::ErrorCode::kUnsupported,

@@ -51,6 +51,33 @@ TEST_CASE("names: where is the process that has one on another node") {
         gen::ErrUnsupported);
 }
 
+TEST_CASE("names: one that is not UTF-8 is refused for another node, and the connection stays") {
+  Cluster cluster("not_utf8");
+  const gen::PID watched = cluster.b.Spawn(gen::Factory<Unwilling>()).value();
+  InProcess(cluster.a, [&](gen::Process& self) {
+    REQUIRE(self.Monitor(watched));
+    REQUIRE(Ping(self, cluster.b.Name()));
+    const gen::ProcessID name = cluster.OnB("caf\xe9");
+    const auto is_refused = [](const auto& outcome) {
+      return !outcome && outcome.error() == gen::ErrIncorrect &&
+             outcome.error().detail().find("caf\\xe9") != std::string::npos;
+    };
+    CHECK(is_refused(self.Send(name, Line{})));
+    CHECK(is_refused(self.SendImportant(name, Line{})));
+    CHECK(is_refused(self.Call(name, Sum{})));
+    CHECK(is_refused(self.Monitor(name)));
+    CHECK(is_refused(self.Link(name)));
+    CHECK(is_refused(WhereIs(self, name)));
+    CHECK(Ping(self, cluster.b.Name()));
+    CHECK(self.Receive<gen::MessageDownPID>(0ns).error() == gen::ErrTimeout);
+    // Other characters than ASCII are as good as any.
+    CHECK(self.Call(cluster.OnB("caf\xc3\xa9"), Sum{}).error() == gen::ErrProcessUnknown);
+  });
+  // On its own node a name is any text.
+  CHECK(cluster.b.SpawnRegister("caf\xe9", gen::Factory<Unwilling>()));
+  CHECK(cluster.b.Send(cluster.OnB("caf\xe9"), Line{}));
+}
+
 TEST_CASE("tags: a type that has one is called so in answers, figures and the log") {
   Cluster cluster("tags");
   kit::Gate gate(cluster.b);

@@ -105,6 +105,7 @@ class EventsOnly final : public node::Transport {
     for (const auto& connection : connections_.All()) connection->Fail("cut");
   }
 
+  [[nodiscard]] gen::Result<void> CheckName(const gen::ProcessID&) const override { return {}; }
   [[nodiscard]] std::vector<std::string> Describe() const override { return {}; }
   [[nodiscard]] gen::Result<std::function<void()>> PrepareChange(
       const std::vector<gen::NetworkOption>&) override {
