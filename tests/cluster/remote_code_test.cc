@@ -68,6 +68,19 @@ class Brief : public act::Actor {
   }
 };
 
+// Its Init waits at a gate.
+class Held : public act::Actor {
+ public:
+  explicit Held(std::function<void()> wait) : wait_(std::move(wait)) {}
+
+ private:
+  gen::Status Init(const gen::Args&) override {
+    wait_();
+    return gen::Continue();
+  }
+  const std::function<void()> wait_;
+};
+
 // The last reference in front of a word.
 std::string ReferenceBefore(std::string_view said, std::string_view word) {
   std::string_view reference;
@@ -548,6 +561,27 @@ TEST_CASE("remote code: a link is lost once, also before its process has heard t
     node.Stop();
     kit::CheckBalance(node);
   }
+}
+
+TEST_CASE("remote code: a process whose Init is not done when the connection is lost ends") {
+  kit::ThreadGate gate;
+  ErlangOptions options = ClusterOptions();
+  options.behaviors.Register("remote", "held",
+                             gen::Factory<Held>(std::function<void()>(gate.Holder())));
+  Cluster cluster("lost_init", options);
+  const gen::PID caller = cluster.a
+                              .Spawn([&](gen::Process& self) {
+                                CHECK(Spawn(self, cluster.b.Name(), "remote", "held", {}).error() ==
+                                      gen::ErrNoConnection);
+                              })
+                              .value();
+  REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
+  CHECK(Disconnect(cluster.a, cluster.b.Name()));
+  CHECK(cluster.a.WaitProcess(caller));
+  REQUIRE(kit::Eventually([&] { return Nodes(cluster.b).empty(); }));
+  CHECK(cluster.b.ProcessList().size() == 1);
+  gate.Open();
+  CHECK(kit::Eventually([&] { return cluster.b.ProcessList().empty(); }));
 }
 
 TEST_CASE("remote code: a node that has registered nothing refuses at once") {

@@ -67,6 +67,7 @@ RemoteJobPtr JobReader::ReadSpawn(Connection& connection, const Signal& signal,
   job->reference = signal.ref;
   job->links = signal.links;
   job->trace = signal.trace;
+  job->is_for_ergon = !connection.IsForeign();
   Term arguments = Term::FromChecked(std::string(signal.payload), &atoms_);
   auto arity = SizeOfList(arguments);
   if (arity != signal.arity || arity > kMostArguments) return nullptr;

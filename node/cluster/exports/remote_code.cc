@@ -218,6 +218,7 @@ gen::Result<void> RemoteCode::StartBehavior(const RemoteJobPtr& job) {
     std::vector<gen::AnyValue> values(job->arguments.begin(), job->arguments.end());
     const gen::Args arguments(std::move(values));
     const std::function<void(gen::PID)> opened = [this, &job](gen::PID pid) {
+      job->process = pid;
       places_.NoteBehavior(pid, std::exchange(job->has_place, false));
       Tie(*job, pid);
       Reply(*job, pid);
@@ -271,15 +272,22 @@ void RemoteCode::Reply(const RemoteJob& job, gen::PID pid) {
 }
 
 void RemoteCode::TellBegun(const RemoteJob& job) {
+  if (!job.is_for_ergon) return;
   std::string payload;
   TermWriter writer(payload);
   writer.Tuple(2);
   writer.Raw(job.reference);
   writer.Atom("ok");
-  const auto connection = job.connection->Lock();
-  if (connection->IsForeign()) return;
-  connection->Send(MessageToAlias(job.reference, needs_.addresses.NodePid(), payload),
-                   SentAs::kAnswer);
+  {
+    const auto connection = job.connection->Lock();
+    if (connection->state() != Connection::State::kDown) {
+      connection->Send(MessageToAlias(job.reference, needs_.addresses.NodePid(), payload),
+                       SentAs::kAnswer);
+      return;
+    }
+  }
+  // The caller was told that there is none, so nobody would end it.
+  (void)needs_.exit_signals.Kill(job.process);
 }
 
 void RemoteCode::Refuse(const RemoteJob& job, std::string_view word) {

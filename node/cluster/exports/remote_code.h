@@ -82,7 +82,7 @@ class RemoteCode {
   void Tie(const RemoteJob& job, gen::PID pid);
   // Tells the caller the PID, and which links and monitors were made.
   void Reply(const RemoteJob& job, gen::PID pid);
-  // Tells an Ergon node that the Init of the process is done.
+  // Tells an Ergon node that the Init of the process is done. If the connection is lost, the process ends.
   void TellBegun(const RemoteJob& job);
   void Refuse(const RemoteJob& job, std::string_view word);
   // Returns the outcome of a call by erpc that has failed.

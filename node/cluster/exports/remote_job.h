@@ -56,6 +56,8 @@ struct RemoteJob {
   const detail::RemoteFunction* function = nullptr;
   const detail::RemoteBehavior* behavior = nullptr;
   std::vector<Term> arguments;
+  bool is_for_ergon = false;  // which waits until the Init is done
+  gen::PID process;           // of a behaviour, once there is one
   bool has_place = false;
   bool is_waiting = false;
 };
