@@ -16,7 +16,7 @@ enum class DropReason : std::uint8_t {
   kMailboxFull,   // no receiver had room
   kExpired,       // the caller had stopped waiting, or the timer was cancelled
   kNoConnection,  // the connection with the receiver's node was lost before it was sent there
-  kUnreadable,    // it came from another node and does not fit the type that it should have
+  kUnreadable,    // between nodes: it does not fit the type that it should have there
   kFailed,        // a function of the user's that places or copies it threw
 };
 inline constexpr int kDropReasons = 7;

@@ -217,9 +217,16 @@ gen::Result<std::size_t> Groups::Send(gen::PID from, gen::Atom name,
   if (name.empty()) return NoGroupName();
   if (addresses_.IsStopped()) return gen::ErrNodeTerminated;
   std::size_t received = 0;
+  // What was for members on nodes that cannot take it.
+  struct Refused {
+    core::EnvelopePtr envelope;
+    gen::PID member;
+    gen::Error why;
+  };
+  std::vector<Refused> refused;
   // Without the lock: `make` copies a value of the user's.
   const auto members = MembersOf(name);
-  const auto send_to = [&](bool remote) -> gen::Result<void> {
+  const auto send_to = [&](bool remote) {
     for (const gen::PID member : *members) {
       if (IsRemote(member) != remote) continue;
       core::EnvelopePtr envelope = make();
@@ -231,7 +238,10 @@ gen::Result<std::size_t> Groups::Send(gen::PID from, gen::Atom name,
         continue;
       }
       const gen::Error& error = delivered.error();
-      if (remote && (error == gen::ErrUnsupported || error == gen::ErrIncorrect)) return delivered;
+      if (remote && (error == gen::ErrUnsupported || error == gen::ErrIncorrect)) {
+        refused.push_back({std::move(envelope), member, error});
+        continue;
+      }
       const bool failed = error.code() == gen::ErrorCode::kInternal;  // its mailbox threw
       if (error == gen::ErrProcessMailboxFull || error == gen::ErrBusy || failed) {
         count();
@@ -239,14 +249,15 @@ gen::Result<std::size_t> Groups::Send(gen::PID from, gen::Atom name,
                        failed ? gen::DropReason::kFailed : gen::DropReason::kMailboxFull, error);
       }
     }
-    return {};
   };
-  // Those of other nodes first: that a message cannot go there is known before anybody has got it.
-  if (transport_ != nullptr) {
-    auto sent = send_to(true);
-    if (!sent) return std::move(sent.error());
+  // Those of other nodes first: that a message cannot go to any of them is known before anybody has got it.
+  if (transport_ != nullptr) send_to(true);
+  if (received == 0 && !refused.empty()) return std::move(refused.front().why);
+  for (Refused& one : refused) {
+    count();
+    delivery_.Drop(std::move(one.envelope), one.member, gen::DropReason::kUnreadable, one.why);
   }
-  (void)send_to(false);
+  send_to(false);
   return received;
 }
 

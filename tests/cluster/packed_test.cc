@@ -299,6 +299,53 @@ TEST_CASE("packed: another version is an error that names the type and both vers
   CHECK(seen.wrong == 0);
 }
 
+TEST_CASE("packed: a group on a node that cannot take the type, and on one that can") {
+  PackedPair pair("packed_group", Both(), Both());
+  kit::LogCapture log;
+  node::Node other =
+      PackedPair::StartOne("packed_groupc@127.0.0.1", log,
+                           gen::WireTypes().Register<Order>().Register<OtherVersion<Order>>());
+  Seen here;
+  Seen there;
+  Seen nowhere;
+  const gen::PID on_a = pair.a.Spawn(gen::Factory<OrderCounter>(&here)).value();
+  const gen::PID on_b = pair.b.Spawn(gen::Factory<OrderCounter>(&there)).value();
+  const gen::PID on_c = other.Spawn(gen::Factory<OrderCounter>(&nowhere)).value();
+  // Whichever comes first.
+  bool refuses_first = false;
+  SUBCASE("the first member cannot") { refuses_first = true; }
+  SUBCASE("the last member cannot") {}
+  REQUIRE(pair.a.JoinGroup("orders", on_a));
+  REQUIRE(Ping(pair.a, pair.b.Name()));
+  REQUIRE(Ping(pair.a, other.Name()));
+  const auto join = [&](node::Node& node, gen::PID member, std::size_t members) {
+    REQUIRE(node.JoinGroup("orders", member));
+    REQUIRE(kit::Eventually([&] { return pair.a.GroupMembers("orders").size() == members; }));
+  };
+  refuses_first ? join(other, on_c, 2) : join(pair.b, on_b, 2);
+  refuses_first ? join(pair.b, on_b, 3) : join(other, on_c, 3);
+  REQUIRE(kit::Eventually([&] { return !pair.a.Send(on_c, AnOrder()); }));
+  const int before = nowhere.terms;
+
+  const auto sent = pair.a.SendToGroup("orders", AnOrder());
+  REQUIRE_MESSAGE(sent, sent.error().ToString());
+  CHECK(*sent == 2);
+  CHECK(pair.a.MessageBalance().dropped_unreadable == 1);
+  CHECK(kit::Eventually([&] { return here.terms == 1 && there.packed + there.terms == 1; }));
+
+  REQUIRE(pair.b.LeaveGroup("orders", on_b));
+  REQUIRE(kit::Eventually([&] { return pair.a.GroupMembers("orders").size() == 2; }));
+  const auto refused = pair.a.SendToGroup("orders", AnOrder());
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error() == gen::ErrIncorrect);
+  CHECK(pair.a.MessageBalance().dropped_unreadable == 1);
+  REQUIRE(pair.a.Send(on_a, AnOrder()));
+  CHECK(kit::Eventually([&] { return here.terms == 2; }));
+  CHECK(nowhere.terms == before);
+  other.Stop();
+  kit::CheckBalance(other);
+}
+
 TEST_CASE("packed: of the same version with other fields, it goes as a term, or not at all") {
   PackedPair pair(
       "packed_fields", gen::WireTypes(Both()).Register<Cereal<Plan>>(),
