@@ -58,7 +58,7 @@ struct ErlangOptions {
   // Limits for what other nodes send. A node that exceeds one is disconnected, except for new atoms: a term that would
   // need one more stays a dist::Term. Larger frames are not sent either; the error is kIncorrect.
   std::size_t max_frame_bytes = std::size_t{128} * 1024 * 1024;  // 4 KiB..4 GiB - 1
-  int max_term_depth = 1000;                                     // 1..100,000
+  int max_term_depth = 1000;    // without what the protocol puts around a value; 1..100,000
   int max_handshakes = 64;      // at a time, of unproved peers; the oldest is dropped; 1..10,000
   int max_new_atoms = 100'000;  // from messages, in the node's life; atoms are never freed
 

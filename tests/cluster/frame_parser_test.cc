@@ -32,6 +32,13 @@ std::string Number(int number) {
   return term;
 }
 
+// So many tuples in each other.
+std::string Deep(std::size_t levels) {
+  std::string term;
+  for (; levels > 0; --levels) TermWriter(term).Tuple(1);
+  return term + Number(1);
+}
+
 // The token of a message that is traced (seq_trace), of any size.
 std::string TokenOf(std::size_t bytes) {
   std::string term;
@@ -191,10 +198,28 @@ TEST_CASE("frame_parser: what is wrong behind the head of the message before is 
     REQUIRE(parsers.Check(whole) != nullptr);
     CHECK(parsers.Check(whole.substr(0, size)) == nullptr);
   }
-  std::string deep;
-  for (std::size_t i = 0; i <= kDepth; ++i) TermWriter(deep).Tuple(1);
-  CHECK(parsers.Check(Message(kFrom, kTo, deep + Number(1))) == nullptr);
+  CHECK(parsers.Check(Message(kFrom, kTo, Deep(kDepth + kLevelsAround + 1))) == nullptr);
   CHECK(parsers.Check(whole) != nullptr);
+}
+
+TEST_CASE("frame_parser: that a message is deep says nothing of the next one with its head") {
+  Parsers parsers;
+  const auto is_deep = [&](const std::string& payload) {
+    const Signal* const signal = parsers.Check(Message(kFrom, kTo, payload));
+    REQUIRE(signal != nullptr);
+    return signal->is_deep;
+  };
+  std::string binary;
+  TermWriter(binary).Binary("x");
+  for (const std::string& before : {Number(1), binary}) {
+    CHECK_FALSE(is_deep(before));
+    CHECK_FALSE(is_deep(Deep(kDepth)));
+    CHECK(is_deep(Deep(kDepth + 1)));
+    CHECK(is_deep(Deep(kDepth + kLevelsAround)));
+    CHECK_FALSE(is_deep(binary));
+    CHECK(is_deep(Deep(kDepth + 1)));
+    CHECK_FALSE(is_deep(Number(1)));
+  }
 }
 
 TEST_CASE("frame_parser: who has sent a message that was passed on may be known later") {

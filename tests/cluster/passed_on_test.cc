@@ -6,10 +6,42 @@
 #include <string>
 #include <utility>
 
+#include <ergon/node/erlang/term.h>
+
 #include <cluster/cluster.h>
+#include <cluster/erlang_peer.h>
 
 namespace ergon::dist {
 namespace {
+
+constexpr int kDeepest = static_cast<int>(Term::kUsualDepth);
+
+Term ListsInEachOther(int depth) {
+  Term term = 1;
+  for (; depth > 0; --depth) term = Term::List({term});
+  return term;
+}
+
+// Counts the terms that it gets, and answers with those it is asked.
+class TermKeeper : public act::Actor {
+ public:
+  explicit TermKeeper(std::atomic<int>* kept) : kept_(kept) {}
+
+ private:
+  gen::Status HandleMessage(gen::PID from, gen::Message& message) override {
+    const auto* const term = message.As<Term>();
+    if (term == nullptr) return Actor::HandleMessage(from, message);
+    CHECK(*term == ListsInEachOther(kDeepest));
+    ++*kept_;
+    return gen::Continue();
+  }
+  gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message& request) override {
+    auto* const term = request.As<Term>();
+    if (term == nullptr) return Actor::HandleCall(from, ref, request);
+    return gen::Reply(std::move(*term));
+  }
+  std::atomic<int>* const kept_;
+};
 
 // Passes on all that it gets, but answers a request with numbers itself if that is refused.
 class Passer : public act::Actor {
@@ -99,6 +131,48 @@ TEST_CASE("passed on: a request for a third node is refused at once, a message a
   CHECK(c.Kill(watched));  // else the node waits for it
   c.Stop();
   kit::CheckBalance(c);
+}
+
+TEST_CASE("passed on: a term as deep as may be arrives by each way, and the connection stays") {
+  ErlangOptions options = ClusterOptions();
+  options.functions.Register("terms", "echo", [](const Term& term) { return term; });
+  std::atomic<int> kept{0};
+  options.behaviors.Register("terms", "keep", gen::Factory<TermKeeper>(&kept));
+  Cluster cluster("deep_terms", options);
+  const gen::PID keeper = cluster.b.Spawn(gen::Factory<TermKeeper>(&kept)).value();
+  InProcess(cluster.a, [&](gen::Process& self) {
+    const Term deepest = ListsInEachOther(kDeepest);
+    REQUIRE(self.Monitor(keeper));
+    CHECK(self.Send(keeper, deepest));
+    CHECK(self.SendImportant(keeper, deepest));
+    const auto answer = self.Call<Term>(keeper, deepest, {.timeout = kit::kDeadline});
+    CHECK((answer && *answer == deepest));
+    const auto result = Rpc(self, cluster.b.Name(), "terms", "echo", {deepest});
+    CHECK((result && *result == deepest));
+    CHECK(Spawn(self, cluster.b.Name(), "terms", "keep", {deepest}));
+    CHECK(Ping(self, cluster.b.Name()));
+    CHECK(self.Receive<gen::MessageDownPID>(0ns).error() == gen::ErrTimeout);
+  });
+  CHECK(kept == 2);
+}
+
+TEST_CASE("passed on: a term that is too deep ends the connection, whatever is around it") {
+  const Term too_deep = ListsInEachOther(kDeepest + 1);
+  std::string payload;
+  SUBCASE("as it is") { payload = too_deep.raw(); }
+  SUBCASE("in a cast") { payload = Term::Tuple({Term::Atom("$gen_cast"), too_deep}).raw(); }
+  SUBCASE("in a request") {
+    payload =
+        Term::Tuple({Term::Atom("$gen_call"), Term::Of(std::string("nobody")), too_deep}).raw();
+  }
+  NodeForPeers there("too_deep");
+  std::atomic<int> kept{0};
+  const gen::PID keeper = there.node.Spawn(gen::Factory<TermKeeper>(&kept)).value();
+  ErlangPeer peer(there.node, "sends_too_deep@127.0.0.1", there.port());
+  peer.Add({.kind = SignalKind::kSend, .from = peer.Pid(7), .to = keeper, .payload = payload})
+      .Flush();
+  CHECK(peer.IsClosed());
+  CHECK(kept == 0);
 }
 
 }  // namespace ergon::dist

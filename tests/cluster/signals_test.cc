@@ -551,10 +551,16 @@ TEST_CASE("signals: what is none") {
 }
 
 TEST_CASE("signals: terms that are nested too deeply") {
-  std::string deep;
-  for (std::size_t i = 0; i < kDepth + 2; ++i) deep += Bytes({104, 1});
-  deep += Number(1);
-  CHECK(ErrorOf(Frame({Number(22), kPeerTerm, kOwnTerm}, deep)).starts_with("message: "));
+  const auto levels = [](std::size_t count) {
+    std::string term;
+    for (; count > 0; --count) term += Bytes({104, 1});
+    return term + Number(1);
+  };
+  // What is around a value may have some levels of its own.
+  const std::string too_deep = levels(kDepth + kLevelsAround + 1);
+  CHECK(ErrorOf(Frame({Number(22), kPeerTerm, kOwnTerm}, too_deep)).starts_with("message: "));
+  const std::string deep = levels(kDepth + 1);
+  CHECK(ParseFrame(Frame({Number(22), kPeerTerm, kOwnTerm}, deep), kPeers, kDepth)->is_deep);
   CHECK(ErrorOf(Frame({Number(3), kPeerTerm, kOwnTerm, deep})).starts_with("control: "));
   CHECK(ErrorOf(Frame({Number(23), kPeerTerm, kOwnTerm, deep}, kMessage)).starts_with("control: "));
 }

@@ -1,5 +1,6 @@
 #include <ergon/node/cluster/exports/job_reader.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,7 +9,9 @@
 
 #include <fmt/core.h>
 
+#include <ergon/node/cluster/signals/signal_codec.h>
 #include <ergon/node/cluster/tools/observer_answers.h>
+#include <ergon/node/erlang/terms/check.h>
 #include <ergon/node/erlang/terms/reader.h>
 #include <ergon/node/process_state/unique_id.h>
 
@@ -97,6 +100,12 @@ RemoteJobPtr JobReader::ReadSpawn(Connection& connection, const Signal& signal,
   }
   job->has_place = true;
   job->arguments = arguments.Elements();
+  const auto is_too_deep = [&](const Term& argument) {
+    return !CheckTerm(argument.raw(), settings_.max_term_depth);
+  };
+  if (signal.is_deep && std::any_of(job->arguments.begin(), job->arguments.end(), is_too_deep)) {
+    ThrowTooDeep(settings_.max_term_depth);
+  }
   return job;
 }
 

@@ -11,6 +11,7 @@
 #include <ergon/node/cluster/extension/ergon_signals.h>
 #include <ergon/node/cluster/signals/control_reader.h>
 #include <ergon/node/cluster/signals/references.h>
+#include <ergon/node/cluster/signals/signal_codec.h>
 #include <ergon/node/cluster/values/reasons.h>
 #include <ergon/node/erlang/term.h>
 #include <ergon/node/erlang/terms/writer.h>
@@ -31,6 +32,7 @@ void ErgonMessageReceiver::Handle(Connection& connection, const Signal& signal) 
   const auto message =
       ReadErgonMessage(signal.payload, needs_.settings.node, needs_.settings.max_term_depth);
   if (!message) {
+    if (signal.is_deep) ThrowTooDeep(needs_.settings.max_term_depth);
     if (const auto more = unread_lines_.Take()) {
       gen::Log(needs_.log)
           .Warning("network: {} sent a message to {} that this node does not understand{}",

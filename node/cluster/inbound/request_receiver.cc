@@ -18,7 +18,8 @@ namespace ergon::dist {
 bool RequestReceiver::Handle(Connection& connection, const Signal& signal,
                              const MessageTarget& to) {
   const std::size_t depth = needs_.settings.max_term_depth;
-  ControlReader reader(signal.payload, depth);
+  const bool is_call_of_code = !to.pid && to.name == RemoteCode::kCalls;
+  ControlReader reader(signal.payload, is_call_of_code ? depth + kLevelsAround : depth);
   std::size_t size = 0;
   std::string_view word;
   std::string_view term;

@@ -8,6 +8,7 @@
 #include <ergon/node/cluster/signals/control_reader.h>
 #include <ergon/node/cluster/signals/ergon_messages.h>
 #include <ergon/node/cluster/signals/references.h>
+#include <ergon/node/cluster/signals/signal_codec.h>
 
 namespace ergon::dist {
 
@@ -146,6 +147,9 @@ void SignalReceiver::HandleMessage(Connection& connection, const Signal& signal,
     } else if (size == 2 && answers_.Handle(connection, signal)) {
       return;
     }
+  }
+  if (signal.is_deep && term.data() == signal.payload.data()) {
+    ThrowTooDeep(needs_.settings.max_term_depth);
   }
   messages_.Deliver(connection, SenderOf(connection, signal), term, to, signal.trace);
 }

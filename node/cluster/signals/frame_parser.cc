@@ -9,10 +9,9 @@ gen::Result<void> FrameParser::ParseOther(std::string_view frame) {
   // The control tuple says itself where it ends: a frame with the same first bytes has the same tuple.
   if (!head_.empty() && frame.size() > head_.size() &&
       std::memcmp(frame.data(), head_.data(), head_.size()) == 0) {
-    const auto payload = TakePayload(frame.substr(head_.size()), max_depth_);
-    if (!payload) return payload.error();
-    signal_.payload = *payload;
-    return {};
+    auto taken = TakePayload(frame.substr(head_.size()), max_depth_, signal_);
+    if (signal_.is_deep) head_.clear();
+    return taken;
   }
   auto signal = ParseFrame(frame, peers_, max_depth_);
   if (!signal) return std::move(signal.error());
@@ -22,11 +21,11 @@ gen::Result<void> FrameParser::ParseOther(std::string_view frame) {
 }
 
 // The sender of a message that was passed on changes as soon as there is an atom of its node, and each trace token
-// is another one: such heads are not kept.
+// is another one: such heads are not kept. Neither is that of a deep message, which the next one need not be.
 void FrameParser::KeepHead(std::string_view frame) {
   head_.clear();
   if (signal_.kind != SignalKind::kSend || signal_.from.node != peers_.peer.node() ||
-      !signal_.token.empty()) {
+      !signal_.token.empty() || signal_.is_deep) {
     return;
   }
   const char* const version_of_payload = signal_.payload.data() - 1;

@@ -1,6 +1,7 @@
 // A signal of the Erlang distribution protocol as a value.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -53,7 +54,12 @@ struct Signal {
   // True if the sender of a message is of another node than the peer. `from` is empty if this node does not know that
   // node.
   bool is_of_another = false;
+  // True if the payload is deeper than a term of a peer may be, which only what is around a value may make it.
+  bool is_deep = false;
 };
+// So many levels the protocol puts around a value at most, as in
+// {'$gen_call', From, {call, Module, Function, [Value], Leader}}.
+inline constexpr std::size_t kLevelsAround = 3;
 // Bits of `links`.
 inline constexpr std::uint8_t kLinked = 1;
 inline constexpr std::uint8_t kMonitored = 2;  // with `ref`

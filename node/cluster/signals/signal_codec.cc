@@ -1,5 +1,8 @@
 #include <ergon/node/cluster/signals/signal_codec.h>
 
+#include <stdexcept>
+#include <utility>
+
 #include <fmt/core.h>
 
 #include <ergon/node/cluster/handshake/flags.h>
@@ -180,14 +183,27 @@ void OpenMessageToAlias(std::string& out, const gen::PID& from, std::string_view
 
 void AppendTick(std::string& out) { out.append(kFrameLengthBytes, '\0'); }
 
-gen::Result<std::string_view> TakePayload(std::string_view rest, std::size_t max_depth) {
-  if (IsOneBinary(rest)) [[likely]]
-    return rest.substr(1);
-  auto payload = TakeTerm(rest, "message", max_depth);
-  if (payload && !rest.empty()) {
-    return NoSignal(fmt::format("{} bytes behind the message", rest.size()));
+gen::Result<void> TakePayload(std::string_view rest, std::size_t max_depth, Signal& signal) {
+  signal.is_deep = false;
+  if (IsOneBinary(rest)) [[likely]] {
+    signal.payload = rest.substr(1);
+    return {};
   }
-  return payload;
+  auto payload = TakeTerm(rest, "message", max_depth);
+  if (!payload) {
+    const auto deeper = TakeTerm(rest, "message", max_depth + kLevelsAround);
+    if (!deeper) return std::move(payload.error());
+    signal.is_deep = true;
+    payload = *deeper;
+  }
+  if (!rest.empty()) return NoSignal(fmt::format("{} bytes behind the message", rest.size()));
+  signal.payload = *payload;
+  return {};
+}
+
+void ThrowTooDeep(std::size_t max_depth) {
+  throw std::runtime_error(
+      fmt::format("it sent a term with a level deeper than {} (max_term_depth)", max_depth));
 }
 
 gen::Result<Signal> ParseFrame(std::string_view frame, const Peers& peers, std::size_t max_depth) {
@@ -200,23 +216,24 @@ gen::Result<Signal> ParseFrame(std::string_view frame, const Peers& peers, std::
   {
     Signal message;
     if (ReadMessageHead(rest, peers, max_depth, message)) {
-      const auto payload = TakePayload(rest, max_depth);
-      if (!payload) return payload.error();
-      message.payload = *payload;
+      auto taken = TakePayload(rest, max_depth, message);
+      if (!taken) return std::move(taken.error());
       return message;
     }
   }
   const auto control = TakeTerm(rest, "control", max_depth);
   if (!control) return control.error();
   const bool has_payload = !rest.empty();
-  std::string_view payload;
+  Signal message;
   if (has_payload) {
-    const auto taken = TakePayload(rest, max_depth);
-    if (!taken) return taken.error();
-    payload = *taken;
+    auto taken = TakePayload(rest, max_depth, message);
+    if (!taken) return std::move(taken.error());
   }
   auto signal = ReadControl(*control, peers, max_depth, has_payload);
-  if (signal && has_payload) signal->payload = payload;
+  if (signal && has_payload) {
+    signal->payload = message.payload;
+    signal->is_deep = message.is_deep;
+  }
   return signal;
 }
 

@@ -36,7 +36,8 @@ void AppendTick(std::string& out);
 // Returns the signal in a frame, which is given without its length. The whole frame is checked before anything is read,
 // the payload too. Returns kIncorrect, with a text that says what was found where, for terms nested deeper than
 // `max_depth`, lengths beyond the frame, PIDs of the wrong node, and bytes that are no signal; the connection has to be
-// closed then. Makes no atoms.
+// closed then. Makes no atoms. A message may have kLevelsAround more levels, which Signal::is_deep says: who handles it
+// checks the value in it, and calls ThrowTooDeep if that is too deep.
 //
 // `to` is a process of this node, of any incarnation; no process has the PID of a former one. `from` is a process of
 // the peer. Only a message that was passed on has a sender of another node: `from` is empty if this program has no atom
@@ -56,9 +57,11 @@ void AppendTick(std::string& out);
   return tag == TermTag::kBitBinary && size != 0 && bytes.size() == kBinaryHeadBytes + 1 + size &&
          bytes[kBinaryHeadBytes] == 8;
 }
-// Returns the message behind the control tuple. `rest` is the rest of the frame, which is not empty and begins with the
-// version byte; the result is without that byte. Has the errors of ParseFrame.
-[[nodiscard]] gen::Result<std::string_view> TakePayload(std::string_view rest,
-                                                        std::size_t max_depth);
+// Takes the message behind the control tuple as the payload of the signal. `rest` is the rest of the frame, which is not
+// empty and begins with the version byte; the payload is without that byte. Has the errors of ParseFrame.
+[[nodiscard]] gen::Result<void> TakePayload(std::string_view rest, std::size_t max_depth,
+                                            Signal& signal);
+// Ends the connection of who has sent it: called by who handles a signal, on the thread of the network.
+[[noreturn]] void ThrowTooDeep(std::size_t max_depth);
 
 }  // namespace ergon::dist
