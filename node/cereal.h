@@ -90,10 +90,10 @@ struct WireTypeOf<Cereal<T>> : private WireTypeBase<T> {
     writer(*static_cast<const T*>(value));
     writer.Close();
   }
-  static core::EnvelopePtr Unpack(std::string_view bytes, AtomBudget* atoms, std::uint8_t kind,
-                                  core::EnvelopeNumbers numbers) {
+  static core::EnvelopePtr Unpack(std::string_view bytes, const ReadLimits& limits,
+                                  std::uint8_t kind, core::EnvelopeNumbers numbers) {
     core::EnvelopePtr envelope = core::MakeEnvelopeWith<T>(numbers, kind, core::Lane::kMain);
-    CerealReader reader(bytes, atoms);
+    CerealReader reader(bytes, limits);
     reader(*static_cast<T*>(envelope->Value()));
     reader.Close();
     return envelope;

@@ -35,7 +35,7 @@ ErlangTransport::ErlangTransport(const node::TransportFactory::Needs& needs, Set
                                  const gen::WireTypes& types)
     : needs_(needs),
       settings_(std::move(settings)),
-      values_(types, settings_.max_new_atoms, settings_.absent),
+      values_(types, settings_.max_new_atoms, settings_.absent, settings_.max_term_depth),
       listener_(MakeListener()),
       connections_(context_, tasks_, settings_, listener_,
                    [this](const std::shared_ptr<Connection>& connection) { DialPeer(connection); }),

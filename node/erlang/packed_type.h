@@ -1,6 +1,7 @@
 // A type whose values travel packed between two Ergon nodes. See <ergon/node/cereal.h>.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -10,6 +11,12 @@
 namespace ergon::dist {
 
 class AtomBudget;
+
+// What the bytes of a peer may bring.
+struct ReadLimits {
+  AtomBudget* atoms = nullptr;  // counts the atoms that are new to the program; null: any number
+  std::size_t max_term_depth = 1000;  // Term::kUsualDepth
+};
 
 // How the values of a type are packed.
 struct PackedType {
@@ -22,7 +29,7 @@ struct PackedType {
   bool is_bounded = false;
   // Both throw if the value or the bytes are wrong. `pack` appends.
   void (*pack)(std::string& out, const void* value) = nullptr;
-  core::EnvelopePtr (*unpack)(std::string_view bytes, AtomBudget* atoms, std::uint8_t kind,
+  core::EnvelopePtr (*unpack)(std::string_view bytes, const ReadLimits& limits, std::uint8_t kind,
                               core::EnvelopeNumbers numbers) = nullptr;
 };
 // Returns a hash of a description in words. It is the same on all machines.

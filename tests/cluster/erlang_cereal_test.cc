@@ -220,7 +220,7 @@ std::string Packed(const T& value) {
 }
 template <class T>
 core::EnvelopePtr Unpacked(std::string_view bytes) {
-  return Described<T>().unpack(bytes, nullptr, 1, {});
+  return Described<T>().unpack(bytes, {}, 1, {});
 }
 // What is wrong with the bytes; empty: nothing.
 template <class T>

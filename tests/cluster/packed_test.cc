@@ -62,6 +62,16 @@ struct Plan {
   }
 };
 
+// With a term in it.
+struct Nested {
+  using Reply = Nested;
+  Term term;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(term);
+  }
+};
+
 // Which throws on its way.
 struct Torn {
   using Reply = Torn;
@@ -140,12 +150,14 @@ struct PackedPair {
     kit::CheckBalance(b);
   }
   static node::Node StartOne(const std::string& name, kit::LogCapture& log,
-                             const gen::WireTypes& types) {
+                             const gen::WireTypes& types, int max_term_depth = 1000) {
     gen::NodeOptions options;
     options.types = types;
+    ErlangOptions network = ClusterOptions();
+    network.max_term_depth = max_term_depth;
     gen::Result<node::Node> started = gen::ErrTaken;
     REQUIRE(kit::Eventually([&] {
-      started = TryStart(name, log, ClusterOptions(), options);
+      started = TryStart(name, log, network, options);
       return started || started.error() != gen::ErrTaken;
     }));
     return std::move(started).value();
@@ -189,6 +201,7 @@ class OrderCounter final : public act::Actor {
       return gen::Reply(std::move(*order));
     }
     if (auto* plan = request.As<Plan>()) return gen::Reply(std::move(*plan));
+    if (auto* nested = request.As<Nested>()) return gen::Reply(std::move(*nested));
     if (request.As<Torn>() != nullptr) return gen::Reply(Torn{Torn::kWritten});
     return gen::ReplyError(gen::ErrUnsupported);
   }
@@ -344,6 +357,35 @@ TEST_CASE("packed: a group on a node that cannot take the type, and on one that 
   CHECK(nowhere.terms == before);
   other.Stop();
   kit::CheckBalance(other);
+}
+
+TEST_CASE("packed: a term in a value may be as deep as the node allows, and no deeper") {
+  const auto lists = [](int depth) {
+    Term term = 1;
+    for (; depth > 0; --depth) term = Term::List({term});
+    return term;
+  };
+  const gen::WireTypes types = gen::WireTypes().Register<Cereal<Nested>>();
+  int most = 0;
+  SUBCASE("deeper than usual") { most = 1500; }
+  SUBCASE("less deep than usual") { most = 10; }
+  kit::LogCapture log_a;
+  kit::LogCapture log_b;
+  node::Node a = PackedPair::StartOne("packed_deepa@127.0.0.1", log_a, types, 2000);
+  node::Node b = PackedPair::StartOne("packed_deepb@127.0.0.1", log_b, types, most);
+  Seen seen;
+  const gen::PID echo = b.Spawn(gen::Factory<OrderCounter>(&seen)).value();
+  InProcess(a, [&](gen::Process& self) {
+    const gen::CallOptions patient{.timeout = kit::kDeadline};
+    const auto fits = self.Call(echo, Nested{lists(most)}, patient);
+    REQUIRE_MESSAGE(fits, fits.error().ToString());
+    CHECK(fits->term == lists(most));
+    const auto refused = self.Call(echo, Nested{lists(most + 1)}, patient);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error() == gen::ErrIncorrect);
+  });
+  a.Stop();
+  b.Stop();
 }
 
 TEST_CASE("packed: of the same version with other fields, it goes as a term, or not at all") {

@@ -113,7 +113,7 @@ void Check(std::string_view bytes) {
   static const dist::PackedType type = *dist::WireTypeOf<dist::Cereal<T>>::Describe()->packed;
   ergon::core::EnvelopePtr read;
   try {
-    read = type.unpack(bytes, &Atoms(), 1, {});
+    read = type.unpack(bytes, {.atoms = &Atoms()}, 1, {});
   } catch (const std::exception& error) {
     Require(*error.what() != '\0', "an error says what is wrong");
     Require(dynamic_cast<const std::bad_alloc*>(&error) == nullptr &&
@@ -124,7 +124,7 @@ void Check(std::string_view bytes) {
   Require(static_cast<T*>(read->Value()) != nullptr, "a value");
   std::string written;
   type.pack(written, read->Value());
-  const auto again = type.unpack(written, &Atoms(), 1, {});
+  const auto again = type.unpack(written, {.atoms = &Atoms()}, 1, {});
   std::string twice;
   type.pack(twice, again->Value());
   Require(twice.size() == written.size(), "a value is as long each time");
@@ -140,7 +140,7 @@ void CheckMessage(std::string_view bytes) {
   if (!dist::PackedTypes::IsPacked(bytes)) return;
   const dist::PackedTypes::Type* const type = types.FindIn(bytes);
   if (type == nullptr) return;
-  const auto read = dist::PackedTypes::Read(*type, bytes, &Atoms(), 1, {});
+  const auto read = dist::PackedTypes::Read(*type, bytes, {.atoms = &Atoms()}, 1, {});
   if (read) return;
   Require(read.error() == gen::ErrIncorrect || read.error() == gen::ErrUnsupported,
           "what is refused has one of two codes");

@@ -94,7 +94,7 @@ void MessageReceiver::Flush() {
 core::EnvelopePtr MessageReceiver::Make(const void* type, std::string_view bytes, gen::PID from,
                                         gen::PID to) {
   auto message = PackedTypes::Read(*static_cast<const PackedTypes::Type*>(type), bytes,
-                                   &values_.atoms(), kMessage, {});
+                                   values_.limits(), kMessage, {});
   if (message) return std::move(*message);
   DropUnreadable(from.node, from, bytes, {.pid = to}, message.error());
   return nullptr;

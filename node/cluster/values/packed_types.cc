@@ -95,10 +95,10 @@ gen::Error PackedTypes::WhyNoType() {
 }
 
 gen::Result<core::EnvelopePtr> PackedTypes::Read(const Type& type, std::string_view term,
-                                                 AtomBudget* atoms, std::uint8_t kind,
+                                                 const ReadLimits& limits, std::uint8_t kind,
                                                  core::EnvelopeNumbers numbers) {
   try {
-    core::EnvelopePtr message = type.how.unpack(term.substr(kValueAt), atoms, kind, numbers);
+    core::EnvelopePtr message = type.how.unpack(term.substr(kValueAt), limits, kind, numbers);
     GivePriority(*message, type.priority);
     return message;
   } catch (...) {

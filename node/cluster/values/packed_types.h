@@ -114,7 +114,8 @@ class PackedTypes {
   // Returns the message in such a term of that type. Returns kIncorrect, with a text that says what is wrong, if its
   // bytes do not fit the type.
   [[nodiscard]] static gen::Result<core::EnvelopePtr> Read(const Type& type, std::string_view term,
-                                                           AtomBudget* atoms, std::uint8_t kind,
+                                                           const ReadLimits& limits,
+                                                           std::uint8_t kind,
                                                            core::EnvelopeNumbers numbers);
 
   // Appends the list in {packs, Types}.

@@ -76,8 +76,11 @@ void Values::CheckAgain(const WireType& type) const {
   throw_unless(writer->second.packed->priority == type.priority);
 }
 
-Values::Values(const gen::WireTypes& types, std::size_t max_new_atoms, Absent absent)
-    : atoms_(std::make_shared<AtomBudget>(max_new_atoms)), absent_(absent) {
+Values::Values(const gen::WireTypes& types, std::size_t max_new_atoms, Absent absent,
+               std::size_t max_term_depth)
+    : atoms_(std::make_shared<AtomBudget>(max_new_atoms)),
+      absent_(absent),
+      max_term_depth_(max_term_depth) {
   for (const TypePtr& type : types.All()) {
     if (!type->problem.empty()) {
       throw std::invalid_argument("types for other nodes: " + type->problem);
@@ -285,7 +288,7 @@ gen::Result<core::EnvelopePtr> Values::Read(std::string_view term, std::uint8_t 
   if (PackedTypes::IsPacked(term)) {
     const PackedTypes::Type* const type = packed_.FindIn(term);
     if (type == nullptr) return PackedTypes::WhyNoType();
-    return PackedTypes::Read(*type, term, atoms_.get(), kind, numbers);
+    return PackedTypes::Read(*type, term, limits(), kind, numbers);
   }
   const WireType* const type = FindRegistered(reader);
   if (type == nullptr) return ReadPlain(reader, term, kind, numbers, WrongArity(reader));

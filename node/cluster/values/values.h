@@ -30,12 +30,15 @@ class Values {
  public:
   static constexpr std::size_t kUsualNewAtoms = 100'000;
 
-  // `max_new_atoms`: how many atoms terms may make; atoms are never freed. Throws std::invalid_argument if two
-  // registered types have the same tag and number of fields, or the same keys, with a text that names both; and if a
-  // type is registered with two priorities.
+  // `max_new_atoms`: how many atoms terms may make; atoms are never freed. `max_term_depth`: of a dist::Term in a packed
+  // value. Throws std::invalid_argument if two registered types have the same tag and number of fields, or the same
+  // keys, with a text that names both; and if a type is registered with two priorities.
   explicit Values(const gen::WireTypes& types, std::size_t max_new_atoms = kUsualNewAtoms,
-                  Absent absent = Absent::kUndefined);
+                  Absent absent = Absent::kUndefined,
+                  std::size_t max_term_depth = ReadLimits().max_term_depth);
   [[nodiscard]] AtomBudget& atoms() const noexcept { return *atoms_; }
+  // For PackedTypes::Read.
+  [[nodiscard]] ReadLimits limits() const noexcept { return {atoms_.get(), max_term_depth_}; }
   [[nodiscard]] const PackedTypes& packed() const noexcept { return packed_; }
 
   // Returns a registered type by its name, as written in C++, or null.
@@ -110,6 +113,7 @@ class Values {
 
   const std::shared_ptr<AtomBudget> atoms_;
   const Absent absent_;
+  const std::size_t max_term_depth_;
   std::vector<TypePtr> registered_;
   // Also of what need not be registered.
   std::unordered_map<const core::TypeDescriptor*, Writer, core::TypeHash, core::TypeEqual> writers_;

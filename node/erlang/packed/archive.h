@@ -34,8 +34,8 @@ class CerealWriter : public cereal::OutputArchive<CerealWriter, cereal::AllowEmp
 class CerealReader : public cereal::InputArchive<CerealReader, cereal::AllowEmptyClassElision>,
                      public detail::PackedIn {
  public:
-  CerealReader(std::string_view bytes, AtomBudget* atoms)
-      : InputArchive(this), PackedIn(bytes, atoms) {
+  CerealReader(std::string_view bytes, const ReadLimits& limits)
+      : InputArchive(this), PackedIn(bytes, limits) {
     if (!Truth()) throw detail::PackedProblem("byte 0: numbers with their highest byte first");
   }
 };

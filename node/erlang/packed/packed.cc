@@ -4,7 +4,6 @@
 
 #include <ergon/core/foundations/demangle.h>
 #include <ergon/node/delivery/foreign_aliases.h>
-#include <ergon/node/erlang/packed_type.h>
 #include <ergon/node/erlang/terms/atom_budget.h>
 
 namespace ergon::dist {
@@ -143,7 +142,7 @@ void Unpack(PackedIn& in, Reference& value) {
 }
 
 void Unpack(PackedIn& in, Term& value) {
-  const auto term = Term::FromBytes(in.Text());
+  const auto term = Term::FromBytes(in.Text(), in.max_term_depth());
   if (!term) ThrowPacked(term.error().ToString());
   value = Term::FromChecked(std::string(term->raw()), in.atoms());
 }

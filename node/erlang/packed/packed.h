@@ -18,12 +18,11 @@
 #include <ergon/gen/atom.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/ref.h>
+#include <ergon/node/erlang/packed_type.h>
 #include <ergon/node/erlang/term.h>
 #include <ergon/node/erlang/terms/reference.h>
 
 namespace ergon::dist {
-
-class AtomBudget;
 
 namespace detail {
 
@@ -118,9 +117,8 @@ class PackedOut : public PackedLimits {
 // Reads packed bytes of a peer, and trusts none of them. Throws PackedProblem for everything that is wrong with them.
 class PackedIn : public PackedLimits {
  public:
-  // If `atoms` is not null, it counts the atoms that are new to the program.
-  PackedIn(std::string_view bytes, AtomBudget* atoms)
-      : bytes_(bytes), elements_left_(bytes.size()), atoms_(atoms) {}
+  PackedIn(std::string_view bytes, const ReadLimits& limits)
+      : bytes_(bytes), elements_left_(bytes.size()), limits_(limits) {}
   PackedIn(const PackedIn&) = delete;
   PackedIn& operator=(const PackedIn&) = delete;
 
@@ -162,7 +160,8 @@ class PackedIn : public PackedLimits {
     return count;
   }
   [[nodiscard]] std::string_view Text() { return TakeBytes(Count()); }
-  [[nodiscard]] AtomBudget* atoms() const noexcept { return atoms_; }
+  [[nodiscard]] AtomBudget* atoms() const noexcept { return limits_.atoms; }
+  [[nodiscard]] std::size_t max_term_depth() const noexcept { return limits_.max_term_depth; }
   // Ends the reading. Throws PackedProblem if bytes are left.
   void Close() const;
 
@@ -185,7 +184,7 @@ class PackedIn : public PackedLimits {
   const std::string_view bytes_;
   std::size_t at_ = 0;
   std::uint64_t elements_left_;
-  AtomBudget* const atoms_;
+  const ReadLimits limits_;
   std::vector<Shared> shared_;
 };
 
