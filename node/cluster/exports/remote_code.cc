@@ -130,7 +130,9 @@ gen::Result<Term> RemoteCode::Run(gen::Process& self, const RemoteJob& job) cons
 }
 
 gen::Reason RemoteCode::RunFunction(gen::Process& self, RemoteJob& job) {
-  if (!AwaitRoom(self, job)) return gen::Reason::Normal();
+  if (!AwaitRoom(self, job)) {
+    return IsBeingEnded(self) ? gen::Reason::Normal() : gen::Reason::Error(gen::Atom(kNoPlace));
+  }
   job.EndOfWait();
   if (!job.IsCall()) {
     // A process that Erlang's spawn has asked for: others learn of its end only.

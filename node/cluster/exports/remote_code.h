@@ -70,7 +70,7 @@ class RemoteCode {
   // Runs a function in a process of its own.
   gen::Result<void> StartFunction(const RemoteJobPtr& job);
   // Waits until the caller's node has taken the former answers: the answer of the function would have to wait, too.
-  // Returns false if the process is ended meanwhile.
+  // Returns false if the process is ended meanwhile, or if no stack is left to wait with.
   static bool AwaitRoom(gen::Process& self, const RemoteJob& job);
   // Returns the result. One that is larger than the peer takes is an error before anything is made of it.
   [[nodiscard]] gen::Result<Term> Run(gen::Process& self, const RemoteJob& job) const;
