@@ -234,11 +234,13 @@ TEST_CASE("frame_parser: who has sent a message that was passed on may be known 
   REQUIRE(!gen::Atom::Find(name).has_value());
   const Signal* signal = parsers.Check(passed_on);
   REQUIRE(signal != nullptr);
-  CHECK(signal->from == gen::PID());
+  CHECK(signal->from == gen::PID{1, {}, 8});
+  CHECK(signal->unknown_node == name);
   const gen::Atom node(name);
   signal = parsers.Check(passed_on);
   REQUIRE(signal != nullptr);
   CHECK(signal->from == gen::PID{1, node, 8});
+  CHECK(signal->unknown_node.empty());
 }
 
 TEST_CASE("frame_parser: a head with a trace token is not kept, nor the one before") {

@@ -8,6 +8,7 @@
 
 #include <ergon/node/erlang/term.h>
 
+#include <cluster/client.h>
 #include <cluster/cluster.h>
 #include <cluster/erlang_peer.h>
 
@@ -173,6 +174,43 @@ TEST_CASE("passed on: a term that is too deep ends the connection, whatever is a
       .Flush();
   CHECK(peer.IsClosed());
   CHECK(kept == 0);
+}
+
+TEST_CASE("passed on: the sender is of a node that this one has never heard of") {
+  NodeForPeers there("new_senders");
+  std::promise<gen::PID> sender;
+  class Receiver : public act::Actor {
+   public:
+    explicit Receiver(std::promise<gen::PID>* told) : told_(told) {}
+
+   private:
+    gen::Status HandleMessage(gen::PID from, gen::Message&) override {
+      told_->set_value(from);
+      return gen::Continue();
+    }
+    std::promise<gen::PID>* const told_;
+  };
+  const gen::PID receiver = there.node.Spawn(gen::Factory<Receiver>(&sender)).value();
+  Client peer(there.port());
+  REQUIRE(peer.ShakeHands("passes_on@127.0.0.1", there.node.Name().ToString(), kOwnFlags));
+  std::string line;
+  TermWriter writer(line);
+  writer.Tuple(3);
+  writer.Atom("line");
+  writer.Integer(1);
+  writer.Binary({});
+  std::string frame;
+  AppendFrame(frame,
+              {.kind = SignalKind::kSend,
+               .from = {5, "known_sender@127.0.0.1", 9},
+               .to = receiver,
+               .payload = line},
+              kOwnFlags);
+  frame.replace(frame.find("known"), 5, "novel");
+  CHECK_FALSE(gen::Atom::Find("novel_sender@127.0.0.1"));
+  peer.Write(frame);
+  CHECK(sender.get_future().get() == gen::PID{5, "novel_sender@127.0.0.1", 9});
+  peer.Close();
 }
 
 }  // namespace ergon::dist

@@ -469,7 +469,7 @@ TEST_CASE("signals: messages may be passed on") {
     return ParseFrame(Frame({Number(22), pid, kOwnTerm}, kMessage), kPeers, kDepth).value().from;
   };
   CHECK(sender(kOwnTerm) == kOwnPid);
-  CHECK(sender(PidTerm("nobody_knows@127.0.0.1", 1, 0, 8)) == gen::PID{});
+  CHECK(sender(PidTerm("nobody_knows@127.0.0.1", 1, 0, 8)) == gen::PID{1, {}, 8});
   CHECK_FALSE(gen::Atom::Find("nobody_knows@127.0.0.1").has_value());
   const gen::Atom third("third@127.0.0.1");
   CHECK(sender(PidTerm("third@127.0.0.1", 1, 2, 8)) ==

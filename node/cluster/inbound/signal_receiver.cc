@@ -52,6 +52,13 @@ void SignalReceiver::Handle(Connection& connection, const Signal& signal) {
   if (messages_.Gather(connection, signal, {&signal.payload, 1}) == 1) [[likely]]
     return;
   messages_.Flush();  // all of one connection stays in its order
+  if (!signal.unknown_node.empty()) [[unlikely]] {
+    Signal known = signal;
+    known.unknown_node = {};
+    known.from = SenderOfUnknown(connection, signal);
+    Handle(connection, known);
+    return;
+  }
   switch (signal.kind) {
     case SignalKind::kSend:
       HandleMessage(connection, signal, {.pid = signal.to});
@@ -121,6 +128,13 @@ gen::PID SignalReceiver::SenderOf(Connection& connection, const Signal& signal) 
   if (!signal.is_of_another || !connection.IsForeign()) return signal.from;
   needs_.claims.Note(connection, "a message", signal.from);
   return {};
+}
+
+// Only an Ergon node is believed, as with the PIDs in its messages.
+gen::PID SignalReceiver::SenderOfUnknown(const Connection& connection, const Signal& signal) const {
+  if (connection.IsForeign()) return {};
+  const auto node = needs_.values.atoms().Make(signal.unknown_node);
+  return node ? gen::PID{signal.from.id, *node, signal.from.creation} : gen::PID();
 }
 
 void SignalReceiver::HandleMessage(Connection& connection, const Signal& signal,

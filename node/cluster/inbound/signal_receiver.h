@@ -63,6 +63,8 @@ class SignalReceiver {
   void HandleMessageToAlias(Connection& connection, const Signal& signal);
   // Returns the sender, or an empty PID if the peer, which does not run Ergon, speaks for a process of another node.
   [[nodiscard]] gen::PID SenderOf(Connection& connection, const Signal& signal);
+  // Returns the sender of Signal::unknown_node, or an empty PID: there is no atom for its node.
+  [[nodiscard]] gen::PID SenderOfUnknown(const Connection& connection, const Signal& signal) const;
   [[nodiscard]] MessageTarget FindName(std::string_view name) const;
 
   const Needs needs_;

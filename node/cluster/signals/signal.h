@@ -51,9 +51,10 @@ struct Signal {
   // The trace id that the token stands for on this node; 0 if there is none. A signal that is to be sent with a trace
   // id has no token yet.
   gen::TraceId trace = 0;
-  // True if the sender of a message is of another node than the peer. `from` is empty if this node does not know that
-  // node.
+  // True if the sender of a message is of another node than the peer. If the program has no atom of that node's name,
+  // `from` has no node, and this is the name.
   bool is_of_another = false;
+  std::string_view unknown_node{};
   // True if the payload is deeper than a term of a peer may be, which only what is around a value may make it.
   bool is_deep = false;
 };

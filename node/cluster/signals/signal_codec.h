@@ -40,8 +40,9 @@ void AppendTick(std::string& out);
 // checks the value in it, and calls ThrowTooDeep if that is too deep.
 //
 // `to` is a process of this node, of any incarnation; no process has the PID of a former one. `from` is a process of
-// the peer. Only a message that was passed on has a sender of another node: `from` is empty if this program has no atom
-// of that node's name. The group leader of a kSpawnRequest is left out, and so are the options that are not in `links`.
+// the peer. Only a message that was passed on has a sender of another node: `from` has no node if this program has no
+// atom of that node's name, which is unknown_node. The group leader of a kSpawnRequest is left out, and so are the
+// options that are not in `links`.
 //
 // An operation with a trace token (seq_trace) gives the same signal as the operation without, and the token.
 [[nodiscard]] gen::Result<Signal> ParseFrame(std::string_view frame, const Peers& peers,

@@ -66,9 +66,12 @@ class SignalReader {
     gen::PID pid;
     if (!control_.ReadPid(node, pid)) return false;
     signal_.is_of_another = true;
-    const auto atom = gen::Atom::Find(node);
-    if (!atom || atom->empty()) return true;
-    pid.node = *atom;
+    if (node.empty()) return true;
+    if (const auto atom = gen::Atom::Find(node)) {
+      pid.node = *atom;
+    } else {
+      signal_.unknown_node = node;
+    }
     signal_.from = pid;
     return true;
   }
