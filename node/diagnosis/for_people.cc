@@ -37,9 +37,9 @@ std::string HandledForPeople(const Activity& activity) {
   return activity.type() == nullptr ? "Init or a signal" : TypeForPeople(activity.type());
 }
 
-// The coarse clock that `since` is read from never runs ahead.
 std::int64_t HandlingTime(std::uint32_t since, std::int64_t now) {
-  return std::int64_t{Activity::Milliseconds(now) - since} * 1'000'000;
+  const auto lasted = static_cast<std::int32_t>(Activity::Milliseconds(now) - since);
+  return std::int64_t{std::max(lasted, 0)} * 1'000'000;
 }
 
 }  // namespace ergon::node

@@ -18,7 +18,7 @@ namespace ergon::node {
 // where that is not known; empty: nothing.
 [[nodiscard]] std::string HandledForPeople(const Activity& activity);
 // Returns how long a process has been handling something, in ns: `since` is Activity::since, and `now` a time of the
-// node's clock that was read after it.
+// node's clock. 0 if that is before `since`: the process goes on, and may have begun after the clock was read.
 [[nodiscard]] std::int64_t HandlingTime(std::uint32_t since, std::int64_t now);
 
 }  // namespace ergon::node

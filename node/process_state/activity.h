@@ -16,7 +16,7 @@ struct Continuation {};
 // Written by the thread with the right to run the process, read by any thread.
 class Activity {
  public:
-  // Returns a time of the clock in milliseconds modulo 2^32, for differences of up to 49 days.
+  // Returns a time of the clock in milliseconds modulo 2^32, for differences of up to 24 days.
   [[nodiscard]] static std::uint32_t Milliseconds(std::int64_t time) noexcept {
     return static_cast<std::uint32_t>(static_cast<std::uint64_t>(time) / 1'000'000);
   }
