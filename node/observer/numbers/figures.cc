@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include <ergon/gen/node.h>
@@ -15,20 +17,21 @@ namespace {
 
 struct Item {
   const char* key;
+  bool is_counter;
   std::uint64_t PoolFigures::*figure;
 };
-constexpr Item kItems[] = {{"pool_size", &PoolFigures::workers},
-                           {"workers_ready", &PoolFigures::ready},
-                           {"workers_busy", &PoolFigures::busy},
-                           {"workers_starting", &PoolFigures::starting},
-                           {"messages_queued", &PoolFigures::queued},
-                           {"worker_restarts", &PoolFigures::restarts},
-                           {"messages_forwarded", &PoolFigures::forwarded},
-                           {"messages_handled", &PoolFigures::handled},
-                           {"messages_unhandled", &PoolFigures::refused},
-                           {"messages_overloaded", &PoolFigures::overloaded},
-                           {"messages_expired", &PoolFigures::expired},
-                           {"messages_lost", &PoolFigures::lost}};
+constexpr Item kItems[] = {{"pool_size", false, &PoolFigures::workers},
+                           {"workers_ready", false, &PoolFigures::ready},
+                           {"workers_busy", false, &PoolFigures::busy},
+                           {"workers_starting", false, &PoolFigures::starting},
+                           {"messages_queued", false, &PoolFigures::queued},
+                           {"worker_restarts", true, &PoolFigures::restarts},
+                           {"messages_forwarded", true, &PoolFigures::forwarded},
+                           {"messages_handled", true, &PoolFigures::handled},
+                           {"messages_unhandled", true, &PoolFigures::refused},
+                           {"messages_overloaded", true, &PoolFigures::overloaded},
+                           {"messages_expired", true, &PoolFigures::expired},
+                           {"messages_lost", true, &PoolFigures::lost}};
 
 PoolFigures FiguresOf(const gen::Inspection& inspection) {
   PoolFigures figures;
@@ -59,8 +62,18 @@ std::vector<PoolView::Member> MembersOf(const Addresses& addresses, gen::PID pid
 
 }  // namespace
 
-void PoolFigures::Add(const PoolFigures& other) {
-  for (const Item& item : kItems) this->*item.figure += other.*item.figure;
+void PoolFigures::AddState(const PoolFigures& other) {
+  for (const Item& item : kItems) {
+    if (!item.is_counter) this->*item.figure += other.*item.figure;
+  }
+}
+
+void PoolFigures::AddCounted(const PoolFigures& before, const PoolFigures& now) {
+  for (const Item& item : kItems) {
+    if (item.is_counter && now.*item.figure > before.*item.figure) {
+      this->*item.figure += now.*item.figure - before.*item.figure;
+    }
+  }
 }
 
 Figures FiguresCollector::Collect() {
@@ -88,27 +101,44 @@ void FiguresCollector::AskPools(Figures& figures) {
       std::max<std::chrono::nanoseconds>(options_.pools_timeout / 10, std::chrono::milliseconds(1));
   std::vector<std::string> keys;
   for (const Item& item : kItems) keys.emplace_back(item.key);
-  std::map<gen::PID, PoolFigures> answers;
   for (const CensusFigures::Pool& pool : figures.census.pools) {
     const std::chrono::nanoseconds left(end - self_.Now());
     auto inspection = left.count() <= 0
                           ? gen::Result<gen::Inspection>(gen::ErrTimeout)
                           : self_.Inspect(pool.pid, keys, {.timeout = std::min(left, most_each)});
     if (inspection) {
-      answers[pool.pid] = FiguresOf(*inspection);
-    } else {
-      if (inspection.error() != gen::ErrTimeout) continue;  // it has ended meanwhile
+      NoteAnswer(pool, FiguresOf(*inspection));
+    } else if (inspection.error() == gen::ErrTimeout) {
       ++figures.pools_unanswered;
-      // So that counters do not go down and up again.
-      const auto last = last_answers_.find(pool.pid);
-      if (last == last_answers_.end()) continue;
-      answers[pool.pid] = last->second;
+    } else {
+      continue;  // it has ended meanwhile
     }
-    figures.pools[pool.label].Add(answers[pool.pid]);
+    const auto last = last_answers_.find(pool.pid);
+    if (last == last_answers_.end()) continue;
+    figures.pools[pool.label].AddState(last->second.figures);
     figures.pool_views.push_back(
-        {pool.pid, pool.label, answers[pool.pid], MembersOf(index_.addresses(), pool.pid)});
+        {pool.pid, pool.label, last->second.figures, MembersOf(index_.addresses(), pool.pid)});
   }
-  last_answers_ = std::move(answers);
+  for (auto& [label, sum] : figures.pools) sum.AddCounted({}, counted_[label]);
+  ForgetEndedPools();
+}
+
+void FiguresCollector::NoteAnswer(const CensusFigures::Pool& pool, const PoolFigures& now) {
+  PoolAnswer& last = last_answers_[pool.pid];
+  counted_[pool.label].AddCounted(last.figures, now);
+  PoolFigures most = now;
+  most.AddCounted(now, last.figures);  // what has ended with a worker may not be counted yet
+  last = {pool.label, most};
+}
+
+void FiguresCollector::ForgetEndedPools() {
+  std::set<std::string_view> labels;
+  std::erase_if(last_answers_, [&](const auto& answer) {
+    if (index_.addresses().Find(answer.first) == nullptr) return true;
+    labels.insert(answer.second.label);
+    return false;
+  });
+  std::erase_if(counted_, [&](const auto& sum) { return !labels.contains(sum.first); });
 }
 
 void FiguresCollector::LookAtApplications(Figures& figures) const {

@@ -36,7 +36,10 @@ struct PoolFigures {
   std::uint64_t expired = 0;
   std::uint64_t lost = 0;
 
-  void Add(const PoolFigures& other);
+  // Adds what is so at the moment of another pool: its workers, and what waits.
+  void AddState(const PoolFigures& other);
+  // Adds to the counters what a pool has counted between two answers.
+  void AddCounted(const PoolFigures& before, const PoolFigures& now);
 };
 
 // One pool with its workers.
@@ -88,14 +91,24 @@ class FiguresCollector {
   [[nodiscard]] Figures Collect();
 
  private:
+  struct PoolAnswer {
+    std::string label;
+    PoolFigures figures;
+  };
+
   void AskPools(Figures& figures);
+  void NoteAnswer(const CensusFigures::Pool& pool, const PoolFigures& now);
+  void ForgetEndedPools();
   void LookAtApplications(Figures& figures) const;
   void LookAtConnections(Figures& figures) const;
 
   gen::Process& self_;
   BehaviorIndex& index_;
   const ObserverOptions& options_;
-  std::map<gen::PID, PoolFigures> last_answers_;  // of the pools that there were the last time
+  std::map<gen::PID, PoolAnswer> last_answers_;  // of the pools that live
+  // The counters of all pools that have had a label, also of those that have ended: the sum does not fall. A label
+  // without a pool is forgotten, so that there are not more and more.
+  std::map<std::string, PoolFigures> counted_;
 };
 
 }  // namespace ergon::node

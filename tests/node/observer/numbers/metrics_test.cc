@@ -134,6 +134,48 @@ TEST_CASE("a pool that does not answer keeps its last numbers") {
   held.gate.Open();
 }
 
+TEST_CASE("the counters of pools with one name do not fall when one of them ends") {
+  Observed t(Fresh());
+  const auto start = [&](int messages) {
+    auto pool = t.StartPool(1);
+    for (int i = 0; i < messages; ++i) REQUIRE(t.node.Send(pool.pid(), kit::Job{i}));
+    REQUIRE(pool.EventuallyHandled(messages));
+    return pool.pid();
+  };
+  const auto metric = [&](const std::string& name) {
+    return MetricsReader(t.Get("/metrics").body)[name + "{pool=\"ergon::kit::ManagedPool\"}"];
+  };
+  const gen::PID first = start(7);
+  (void)start(5);
+  CHECK(metric("ergon_pool_messages_handled_total") == 12);
+  REQUIRE(t.node.StopProcess(first, kit::kDeadline));
+  CHECK(metric("ergon_pool_messages_handled_total") == 12);
+  CHECK(metric("ergon_pool_workers") == 1);
+  (void)start(3);
+  CHECK(metric("ergon_pool_messages_handled_total") == 15);
+  CHECK(metric("ergon_pool_messages_forwarded_total") == 15);
+}
+
+TEST_CASE("a pool that gets a name takes none of what was counted from its behaviour") {
+  Observed t(Fresh());
+  auto pool = t.StartPool(1);
+  (void)t.StartPool(1);  // so that the behaviour stays
+  const auto handle = [&](int messages, int in_all) {
+    for (int i = 0; i < messages; ++i) REQUIRE(t.node.Send(pool.pid(), kit::Job{i}));
+    REQUIRE(pool.EventuallyHandled(in_all));
+  };
+  const auto handled = [&](const std::string& label) {
+    return MetricsReader(
+        t.Get("/metrics").body)["ergon_pool_messages_handled_total{pool=\"" + label + "\"}"];
+  };
+  handle(4, 4);
+  CHECK(handled("ergon::kit::ManagedPool") == 4);
+  REQUIRE(t.node.RegisterName("named", pool.pid()));
+  handle(2, 6);
+  CHECK(handled("ergon::kit::ManagedPool") == 4);
+  CHECK(handled("named") == 2);
+}
+
 TEST_CASE("numbers that are young are told again") {
   Observed t({.metrics_period = 1h});
   const auto spawned = [&] {
