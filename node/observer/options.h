@@ -46,7 +46,8 @@ struct ObserverOptions {
   int max_behaviors = 200;
   int max_pools = 200;  // pools that are asked for their numbers, 1..10,000; the others are counted
   // How long all pools together may take to answer, 1 ms..1 h; none may take more than a tenth of it. For a pool that
-  // does not answer in time the numbers of its last answer are shown.
+  // does not answer in time the numbers of its last answer are shown. Pools that there was no time for come first the
+  // next time.
   std::chrono::nanoseconds pools_timeout = std::chrono::seconds(2);
   // Numbers and tables that are not older than this are shown again instead of being collected, 0..1 h. After an action
   // of this observer what was collected before it is not shown again.

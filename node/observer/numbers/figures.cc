@@ -101,18 +101,29 @@ void FiguresCollector::AskPools(Figures& figures) {
       std::max<std::chrono::nanoseconds>(options_.pools_timeout / 10, std::chrono::milliseconds(1));
   std::vector<std::string> keys;
   for (const Item& item : kItems) keys.emplace_back(item.key);
-  for (const CensusFigures::Pool& pool : figures.census.pools) {
+  const std::vector<CensusFigures::Pool>& pools = figures.census.pools;
+  const std::size_t first = first_asked_;
+  for (std::size_t i = 0; i < pools.size(); ++i) {
+    const CensusFigures::Pool& pool = pools[(first + i) % pools.size()];
     const std::chrono::nanoseconds left(end - self_.Now());
-    auto inspection = left.count() <= 0
-                          ? gen::Result<gen::Inspection>(gen::ErrTimeout)
-                          : self_.Inspect(pool.pid, keys, {.timeout = std::min(left, most_each)});
+    if (left.count() <= 0) {
+      figures.pools_unanswered += pools.size() - i;
+      break;
+    }
+    first_asked_ = (first + i + 1) % pools.size();
+    const auto inspection = self_.Inspect(pool.pid, keys, {.timeout = std::min(left, most_each)});
     if (inspection) {
       NoteAnswer(pool, FiguresOf(*inspection));
     } else if (inspection.error() == gen::ErrTimeout) {
       ++figures.pools_unanswered;
-    } else {
-      continue;  // it has ended meanwhile
     }
+  }
+  ShowPools(figures);
+  ForgetEndedPools();
+}
+
+void FiguresCollector::ShowPools(Figures& figures) {
+  for (const CensusFigures::Pool& pool : figures.census.pools) {
     const auto last = last_answers_.find(pool.pid);
     if (last == last_answers_.end()) continue;
     figures.pools[pool.label].AddState(last->second.figures);
@@ -120,7 +131,6 @@ void FiguresCollector::AskPools(Figures& figures) {
         {pool.pid, pool.label, last->second.figures, MembersOf(index_.addresses(), pool.pid)});
   }
   for (auto& [label, sum] : figures.pools) sum.AddCounted({}, counted_[label]);
-  ForgetEndedPools();
 }
 
 void FiguresCollector::NoteAnswer(const CensusFigures::Pool& pool, const PoolFigures& now) {

@@ -98,6 +98,7 @@ class FiguresCollector {
 
   void AskPools(Figures& figures);
   void NoteAnswer(const CensusFigures::Pool& pool, const PoolFigures& now);
+  void ShowPools(Figures& figures);
   void ForgetEndedPools();
   void LookAtApplications(Figures& figures) const;
   void LookAtConnections(Figures& figures) const;
@@ -109,6 +110,8 @@ class FiguresCollector {
   // The counters of all pools that have had a label, also of those that have ended: the sum does not fall. A label
   // without a pool is forgotten, so that there are not more and more.
   std::map<std::string, PoolFigures> counted_;
+  // Where the next round begins: those that there was no time for come first.
+  std::size_t first_asked_ = 0;
 };
 
 }  // namespace ergon::node

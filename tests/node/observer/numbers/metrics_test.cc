@@ -6,8 +6,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <ergon/node/texts/clean_text.h>
 
@@ -174,6 +176,20 @@ TEST_CASE("a pool that gets a name takes none of what was counted from its behav
   handle(2, 6);
   CHECK(handled("ergon::kit::ManagedPool") == 4);
   CHECK(handled("named") == 2);
+}
+
+TEST_CASE("pools behind others that do not answer are asked in their turn") {
+  Observed t(Fresh({.pools_timeout = 10ms}), {.workers = 16});  // each held one has a thread
+  std::vector<std::unique_ptr<HeldPool>> held;
+  for (int i = 0; i < 10; ++i) held.push_back(std::make_unique<HeldPool>(t.StartPool(1)));
+  REQUIRE(t.node.RegisterName("healthy", t.StartPool(1).pid()));
+  REQUIRE(t.node.RegisterName("healthy_too", t.StartPool(2).pid()));
+  CHECK(kit::Eventually([&] {
+    const MetricsReader metrics(t.Get("/metrics").body);
+    return metrics.Has("ergon_pool_workers{pool=\"healthy\"}") &&
+           metrics.Has("ergon_pool_workers{pool=\"healthy_too\"}");
+  }));
+  for (const auto& pool : held) pool->gate.Open();
 }
 
 TEST_CASE("numbers that are young are told again") {
