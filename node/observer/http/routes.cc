@@ -11,15 +11,12 @@
 #include <ergon/node/observer/views/collector.h>
 #include <ergon/node/observer/views/page.h>
 #include <ergon/node/observer/views/process_search.h>
-#include <ergon/node/observer/views/relation_views.h>
 #include <ergon/node/observer/views/url_query.h>
-#include <ergon/node/observer/views/views.h>
 
 namespace ergon::node {
 namespace {
 
 constexpr std::chrono::seconds kPatience{30};  // beyond the time for pools
-constexpr std::chrono::milliseconds kInspectTimeout{500};
 constexpr std::size_t kMostWaits = 500;
 
 ObserverAnswer Refused(Refusal refusal) {
@@ -44,27 +41,24 @@ auto AskCollector(gen::Process& self, const ObserverState& state, Question quest
                    {.timeout = state.settings.options.pools_timeout + kPatience});
 }
 
-ObserverAnswer JsonAnswer(std::string body) {
-  return {.content_type = "application/json", .body = std::move(body)};
-}
-
 template <class Question>
-ObserverAnswer SharedAnswer(gen::Process& self, const ObserverState& state, Question question) {
+ObserverAnswer SharedAnswer(gen::Process& self, const ObserverState& state, Question question,
+                            std::string_view content_type = "application/json") {
   auto text = AskCollector(self, state, std::move(question));
   if (!text) return kNotCollected;
-  return {.content_type = "application/json", .shared = std::move(*text)};
+  return {.content_type = content_type, .shared = std::move(*text)};
 }
 
 ObserverAnswer Metrics(gen::Process& self, const ObserverState& state, std::string_view accept) {
-  const auto figures = AskCollector(self, state, WantFigures{});
-  if (!figures) return kNotCollected;
   const bool wants_plain = accept.find("text/plain") != std::string_view::npos &&
                            accept.find("openmetrics-text") == std::string_view::npos;
   const auto format = wants_plain ? MetricsFormat::kPlain : MetricsFormat::kOpenMetrics;
+  // The collector keeps the state alive, of which the options are a part.
   const ObserverFigures observer{.connections = state.connections.size(),
                                  .displaced = state.displaced.load(std::memory_order_relaxed),
                                  .answers = state.answers};
-  return {.content_type = ContentType(format), .body = MetricsText(**figures, observer, format)};
+  return SharedAnswer(self, state, WantMetrics{.format = format, .observer = observer, .asked = {}},
+                      ContentType(format));
 }
 
 ObserverAnswer NotFound() {
@@ -86,16 +80,17 @@ ObserverAnswer Processes(gen::Process& self, const ObserverState& state,
   return SharedAnswer(self, state, WantProcesses{.query = std::move(*query), .asked = {}});
 }
 
-ObserverAnswer OneProcess(gen::Process& self, const UrlQuery& parameters) {
+ObserverAnswer OneProcess(gen::Process& self, const ObserverState& state,
+                          const UrlQuery& parameters) {
   const std::uint64_t id = NumberIn(parameters, "pid").value_or(0);
   if (id == 0 || parameters.size() != 1) {
     return {.status = 400, .body = "pid: must be the id of a process, as in /api/processes\n"};
   }
   gen::PID pid = self.Self();  // of this node
   pid.id = id;
-  const auto info = self.Node().ProcessInfo(pid);
-  if (!info) return {.status = 404, .body = "there is no such process\n"};
-  return JsonAnswer(ProcessJson(*info, self.Inspect(pid, {}, {.timeout = kInspectTimeout})));
+  auto answer = SharedAnswer(self, state, WantProcess{.pid = pid, .asked = {}});
+  if (answer.Body().empty()) return {.status = 404, .body = "there is no such process\n"};
+  return answer;
 }
 
 ObserverAnswer Tree(gen::Process& self, const ObserverState& state, const UrlQuery& parameters) {
@@ -109,11 +104,11 @@ ObserverAnswer Api(gen::Process& self, const ObserverState& state, std::string_v
   const auto parameters = ParseUrlQuery(target);
   if (!parameters) return {.status = 400, .body = "the parameters are malformed\n"};
   if (path == "/api/processes") return Processes(self, state, *parameters);
-  if (path == "/api/process") return OneProcess(self, *parameters);
+  if (path == "/api/process") return OneProcess(self, state, *parameters);
   if (path == "/api/tree") return Tree(self, state, *parameters);
   if (!parameters->empty()) return {.status = 400, .body = "no parameters are allowed\n"};
-  if (path == "/api/events") return JsonAnswer(EventsJson(self.Node()));
-  if (path == "/api/cluster") return JsonAnswer(ClusterJson(self.Node()));
+  if (path == "/api/events") return SharedAnswer(self, state, WantEvents{});
+  if (path == "/api/cluster") return SharedAnswer(self, state, WantCluster{});
   if (path == "/api/waits") {
     return SharedAnswer(self, state, WantWaits{.limit = kMostWaits, .asked = {}});
   }

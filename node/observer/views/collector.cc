@@ -1,8 +1,10 @@
 #include <ergon/node/observer/views/collector.h>
 
+#include <chrono>
 #include <utility>
 #include <variant>
 
+#include <ergon/gen/node.h>
 #include <ergon/node/observer/numbers/behavior_index.h>
 #include <ergon/node/observer/views/last_found.h>
 #include <ergon/node/observer/views/relation_views.h>
@@ -12,6 +14,8 @@
 
 namespace ergon::node {
 namespace {
+
+constexpr std::chrono::milliseconds kInspectTimeout{500};
 
 // What was found last of each.
 class Views {
@@ -29,9 +33,16 @@ class Views {
         figures_(options.metrics_period),
         processes_(options.metrics_period),
         tree_(options.metrics_period),
-        waits_(options.metrics_period) {}
+        waits_(options.metrics_period),
+        process_(options.metrics_period),
+        events_(options.metrics_period),
+        cluster_(options.metrics_period) {}
 
-  std::shared_ptr<const Figures> For(const WantFigures& want) { return FiguresFor(want.asked); }
+  SharedText For(const WantMetrics& want) {
+    auto& last = want.format == MetricsFormat::kPlain ? plain_metrics_ : metrics_;
+    return TextOf(last, want.asked,
+                  [&](const Figures& it) { return MetricsText(it, want.observer, want.format); });
+  }
   SharedText For(const WantNode& want) {
     return TextOf(node_, want.asked, [&](const Figures& it) { return NodeJson(it, want.actions); });
   }
@@ -47,6 +58,15 @@ class Views {
   SharedText For(const WantWaits& want) {
     return waits_.For(want.limit, want.asked, Clock(),
                       [&] { return WaitsJson(FindWaits(self_, index_, want.limit)); });
+  }
+  SharedText For(const WantProcess& want) {
+    return process_.For(want.pid, want.asked, Clock(), [&] { return OneProcess(want.pid); });
+  }
+  SharedText For(const WantEvents& want) {
+    return events_.For({}, want.asked, Clock(), [&] { return EventsJson(self_.Node()); });
+  }
+  SharedText For(const WantCluster& want) {
+    return cluster_.For({}, want.asked, Clock(), [&] { return ClusterJson(self_.Node()); });
   }
 
  private:
@@ -69,15 +89,26 @@ class Views {
     return last.text;
   }
 
+  [[nodiscard]] std::string OneProcess(gen::PID pid) const {
+    const auto info = self_.Node().ProcessInfo(pid);
+    if (!info) return {};
+    return ProcessJson(*info, self_.Inspect(pid, {}, {.timeout = kInspectTimeout}));
+  }
+
   gen::Process& self_;
   BehaviorIndex index_;
   FiguresCollector collector_;
   LastFound<std::monostate, Figures> figures_;
+  TextOfFigures metrics_;
+  TextOfFigures plain_metrics_;
   TextOfFigures node_;
   TextOfFigures pools_;
   LastFound<ProcessQuery, std::string> processes_;
   LastFound<TreeQuery, std::string> tree_;
   LastFound<std::size_t, std::string> waits_;
+  LastFound<gen::PID, std::string> process_;
+  LastFound<std::monostate, std::string> events_;
+  LastFound<std::monostate, std::string> cluster_;
 };
 
 }  // namespace
@@ -96,8 +127,9 @@ gen::Reason Collector::operator()(gen::Process& self) const {
   Views views(self, *options);
   for (;;) {
     auto asked =
-        self.Receive<gen::Asked<WantFigures>, gen::Asked<WantNode>, gen::Asked<WantPools>,
-                     gen::Asked<WantProcesses>, gen::Asked<WantTree>, gen::Asked<WantWaits>>();
+        self.Receive<gen::Asked<WantMetrics>, gen::Asked<WantNode>, gen::Asked<WantPools>,
+                     gen::Asked<WantProcesses>, gen::Asked<WantTree>, gen::Asked<WantWaits>,
+                     gen::Asked<WantProcess>, gen::Asked<WantEvents>, gen::Asked<WantCluster>>();
     // The observer ends with it, and with an error, unless it is being ended: nobody else collects.
     if (!asked && asked.error() != gen::ErrProcessTerminated) {
       return gen::Reason::Error("the observer's numbers: " + asked.error().ToString());

@@ -6,8 +6,10 @@
 #include <string>
 
 #include <ergon/gen/factory.h>
+#include <ergon/gen/pid.h>
 #include <ergon/gen/process.h>
-#include <ergon/node/observer/numbers/figures.h>
+#include <ergon/node/observer/numbers/metrics.h>
+#include <ergon/node/observer/numbers/metrics_writer.h>
 #include <ergon/node/observer/options.h>
 #include <ergon/node/observer/views/last_found.h>
 #include <ergon/node/observer/views/process_search.h>
@@ -18,14 +20,15 @@ namespace ergon::node {
 // Requests to the collector, which serves one after the other. Those that wait for the same get one answer, and so do
 // those that ask for it within ObserverOptions::metrics_period.
 
-struct WantFigures {
-  using Reply = std::shared_ptr<const Figures>;
-  AskedWhen asked;
-};
-
-// The answers to the others are JSON, made once for all.
+// The answers are texts, made once for all; all but the first are JSON.
 using SharedText = std::shared_ptr<const std::string>;
 
+struct WantMetrics {
+  using Reply = SharedText;
+  MetricsFormat format = MetricsFormat::kOpenMetrics;
+  ObserverFigures observer;
+  AskedWhen asked;
+};
 struct WantNode {
   using Reply = SharedText;
   bool actions = false;  // whether the observer takes them
@@ -48,6 +51,19 @@ struct WantTree {
 struct WantWaits {
   using Reply = SharedText;
   std::size_t limit = 0;
+  AskedWhen asked;
+};
+struct WantProcess {  // the answer is empty if there is no such process
+  using Reply = SharedText;
+  gen::PID pid;
+  AskedWhen asked;
+};
+struct WantEvents {
+  using Reply = SharedText;
+  AskedWhen asked;
+};
+struct WantCluster {
+  using Reply = SharedText;
   AskedWhen asked;
 };
 

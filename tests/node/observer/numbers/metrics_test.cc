@@ -194,12 +194,25 @@ TEST_CASE("pools behind others that do not answer are asked in their turn") {
 
 TEST_CASE("numbers that are young are told again") {
   Observed t({.metrics_period = 1h});
-  const auto spawned = [&] {
-    return MetricsReader(t.Get("/metrics").body)["ergon_processes_spawned_total"];
-  };
-  const double before = spawned();
+  auto orders = t.node.Metrics().Counter("shop_orders", {.help = "Orders."}).value();
+  const std::string first = t.Get("/metrics").body;
   (void)t.node.Spawn(gen::Factory<kit::Worker>(t.workers));
-  CHECK(spawned() == before);
+  orders.Add();
+  CHECK(t.Get("/metrics").body == first);
+  // In the older format, too, with the same numbers.
+  const auto plain = [&] {
+    return t.Ask(GetText("/metrics", "Host: localhost\r\nAccept: text/plain\r\n")).body;
+  };
+  const std::string first_plain = plain();
+  CHECK(first_plain != first);
+  orders.Add();
+  CHECK(plain() == first_plain);
+  const auto spawned = [](const std::string& metrics) {
+    const std::size_t at = metrics.find("\nergon_processes_spawned_total ");
+    return metrics.substr(at, metrics.find('\n', at + 1) - at);
+  };
+  CHECK(spawned(first_plain) == spawned(first));
+  CHECK(t.Get("/metrics").body == first);
 }
 
 TEST_CASE("applications are told by name") {

@@ -2,6 +2,7 @@
 #include <ergon/node/observer/views/relation_views.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -189,6 +190,27 @@ TEST_CASE("events and groups are told by name") {
   CHECK(group.get<int>("members_in_all") == 2);
   CHECK(group.get<int>("members_here") == 2);
   CHECK(All(group, "members", "pid") == Texts({subscriber, producer}));
+}
+
+TEST_CASE("what is told of events, connections and processes is told again while it is young") {
+  std::atomic<int> inspections{0};
+  Observed t({.metrics_period = 1h});
+  const gen::PID asked = Start(t.node, {.inspect = [&](Subject&, const std::vector<std::string>&) {
+                                 ++inspections;
+                                 return gen::Inspection{{"color", "red"}};
+                               }});
+  const std::string events = t.Get("/api/events").body;
+  const std::string cluster = t.Get("/api/cluster").body;
+  const std::string process = t.Get("/api/process?pid=" + IdOf(asked)).body;
+  CHECK(process.find("red") != std::string::npos);
+  RunIn(t.node, asked, [](Subject& self) { CHECK(self.RegisterEvent("prices")); });
+  CHECK(t.Get("/api/events").body == events);
+  CHECK(t.Get("/api/cluster").body == cluster);
+  CHECK(t.Get("/api/process?pid=" + IdOf(asked)).body == process);
+  CHECK(inspections == 1);
+  // Another one is another question.
+  CHECK(t.Get("/api/process?pid=" + IdOf(t.observer)).status == 200);
+  CHECK(t.Get("/api/process?pid=123456789012").status == 404);
 }
 
 TEST_CASE("a node without a network has no connections to tell of") {
