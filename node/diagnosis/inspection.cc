@@ -1,6 +1,7 @@
 #include <ergon/node/diagnosis/inspection.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <mutex>
 
 #include <ergon/gen/process_behavior.h>
@@ -73,7 +74,8 @@ std::vector<gen::PID> Inspection::ProcessList() const {
   return list;
 }
 
-gen::MessageBalance Inspection::MessageBalance() const {
+gen::MessageBalance Inspection::MessageBalance(const std::function<void()>& rest) const {
+  constexpr std::uint32_t kSlice = 4'096;  // processes
   gen::MessageBalance balance;
   balance.accepted = totals_.accepted.Sum() + totals_.ended.sent();
   balance.sent_to_nodes = totals_.sent_to_nodes.Sum();
@@ -84,6 +86,7 @@ gen::MessageBalance Inspection::MessageBalance() const {
     balance.held += static_cast<std::uint64_t>(process.Rare().held.load(std::memory_order_relaxed));
     balance.queued += process.ExpressQueuedApprox();
     if (!process.mailbox().IsClosed()) balance.queued += process.MainMessagesApprox();
+    if (rest && process.index() % kSlice == kSlice - 1) rest();
   });
   drops_.CopyCounts(balance);
   return balance;

@@ -1,6 +1,7 @@
 // A moment's view of a node and of its processes, and their counters.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include <ergon/core/clock.h>
@@ -25,7 +26,8 @@ class Inspection {
 
   [[nodiscard]] gen::Result<gen::ProcessInfo> ProcessInfo(gen::PID pid) const;
   [[nodiscard]] std::vector<gen::PID> ProcessList() const;
-  [[nodiscard]] gen::MessageBalance MessageBalance() const;
+  // Calls `rest`, if there is one, now and then.
+  [[nodiscard]] gen::MessageBalance MessageBalance(const std::function<void()>& rest = {}) const;
 
  private:
   const Addresses& addresses_;

@@ -90,7 +90,7 @@ Figures FiguresCollector::Collect() {
   figures.dispatcher = runtime.dispatcher().Stats();
   figures.user_metrics = runtime.user_metrics().All();
   figures.node = node.Info();
-  figures.messages = node.MessageBalance();
+  figures.messages = runtime.inspection().MessageBalance([this] { self_.Yield(); });
   figures.collect_seconds = static_cast<double>(self_.Now() - begin) * 1e-9;
   return figures;
 }

@@ -14,6 +14,7 @@ namespace ergon::node {
 namespace {
 
 constexpr std::size_t kMostOfOne = 50;  // children that are shown
+constexpr std::size_t kSlice = 4'096;   // entries, between which others may run
 
 struct Child {
   std::uint64_t parent = 0;  // 0: the node, or one that has ended
@@ -22,16 +23,44 @@ struct Child {
   friend auto operator<=>(const Child&, const Child&) = default;
 };
 
+// Sorts in slices.
+void Sort(gen::Process& self, std::vector<Child>& all) {
+  const auto at = [&](std::size_t place) {
+    return all.begin() + static_cast<std::ptrdiff_t>(std::min(place, all.size()));
+  };
+  for (std::size_t begin = 0; begin < all.size(); begin += kSlice) {
+    std::sort(at(begin), at(begin + kSlice));
+    self.Yield();
+  }
+  std::vector<Child> merged;
+  merged.reserve(all.size());
+  for (std::size_t sorted = kSlice; sorted < all.size(); sorted *= 2) {
+    merged.clear();
+    for (std::size_t begin = 0; begin < all.size(); begin += 2 * sorted) {
+      auto left = at(begin);
+      auto right = at(begin + sorted);
+      const auto middle = right;
+      const auto end = at(begin + 2 * sorted);
+      while (left != middle || right != end) {
+        const bool takes_left = right == end || (left != middle && *left < *right);
+        merged.push_back(takes_left ? *left++ : *right++);
+        if (merged.size() % kSlice == 0) self.Yield();
+      }
+    }
+    all.swap(merged);
+  }
+}
+
 // All processes by parent.
 class Families {
  public:
-  Families(gen::Process& self, const Addresses& addresses) {
+  Families(gen::Process& self, const Addresses& addresses) : self_(self) {
     VisitProcesses(self, addresses, [&](const ProcessSlot& slot, std::uint64_t id) {
       const std::uint64_t parent = slot.ParentIdOf(addresses.PidOf(id));
       const bool is_there = addresses.Find(addresses.PidOf(parent)) != nullptr;
       all_.push_back({is_there ? parent : 0, id});
     });
-    std::ranges::sort(all_);
+    Sort(self, all_);
   }
 
   [[nodiscard]] std::size_t size() const { return all_.size(); }
@@ -43,8 +72,10 @@ class Families {
   [[nodiscard]] std::vector<std::uint64_t> Some(std::uint64_t parent, std::size_t most) const {
     std::vector<std::uint64_t> some;
     std::vector<std::uint64_t> childless;
+    std::size_t looked_at = 0;
     for (const Child& child : Of(parent)) {
       if (some.size() == most) return some;
+      if (++looked_at % kSlice == 0) self_.Yield();
       auto& kind = Of(child.id).empty() ? childless : some;
       if (kind.size() < most) kind.push_back(child.id);
     }
@@ -54,6 +85,7 @@ class Families {
   }
 
  private:
+  gen::Process& self_;
   std::vector<Child> all_;
 };
 

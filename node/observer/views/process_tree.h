@@ -46,8 +46,8 @@ struct TreeRows {
   std::vector<TreeRow> rows;
 };
 
-// Makes the tree. Called by the process `self`, which lets others run while it looks. It takes 16 bytes for each
-// process while it lasts.
+// Makes the tree. Called by the process `self`, which lets others run meanwhile. It takes 32 bytes for each process
+// while it sorts, then 16.
 [[nodiscard]] TreeRows FindTree(gen::Process& self, BehaviorIndex& index, const TreeQuery& query);
 
 }  // namespace ergon::node
