@@ -91,6 +91,12 @@ Figures FiguresCollector::Collect() {
   figures.user_metrics = runtime.user_metrics().All();
   figures.node = node.Info();
   figures.messages = runtime.inspection().MessageBalance([this] { self_.Yield(); });
+  figures.unaccounted = figures.messages.Unaccounted();
+  // What a process has counted that ends meanwhile may be in none of the sums until the next time.
+  most_accepted_ = std::max(most_accepted_, figures.messages.accepted);
+  most_handled_ = std::max(most_handled_, figures.messages.handled);
+  figures.messages.accepted = most_accepted_;
+  figures.messages.handled = most_handled_;
   figures.collect_seconds = static_cast<double>(self_.Now() - begin) * 1e-9;
   return figures;
 }

@@ -69,7 +69,8 @@ struct ConnectionFigures {
 struct Figures {
   gen::NodeInfo node;
   core::DispatcherStats dispatcher;
-  gen::MessageBalance messages;
+  gen::MessageBalance messages;  // counters are never less than before
+  std::int64_t unaccounted = 0;  // of one moment
   CensusFigures census;
   std::map<std::string, PoolFigures> pools;  // by label
   std::vector<PoolView> pool_views;
@@ -112,6 +113,9 @@ class FiguresCollector {
   std::map<std::string, PoolFigures> counted_;
   // Where the next round begins: those that there was no time for come first.
   std::size_t first_asked_ = 0;
+  // Counters do not fall.
+  std::uint64_t most_accepted_ = 0;
+  std::uint64_t most_handled_ = 0;
 };
 
 }  // namespace ergon::node

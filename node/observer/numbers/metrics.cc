@@ -58,8 +58,8 @@ void WriteDispatcher(MetricsWriter& out, const gen::NodeInfo& node,
   out.Sample(stats.wakeups);
 }
 
-void WriteMessages(MetricsWriter& out, const gen::MessageBalance& messages,
-                   std::uint64_t not_remembered) {
+void WriteMessages(MetricsWriter& out, const Figures& figures) {
+  const gen::MessageBalance& messages = figures.messages;
   out.Counter("ergon_messages_accepted",
               "Messages that were accepted: at rest the sum of those "
               "handled, dropped, queued, held and sent to nodes.");
@@ -83,9 +83,9 @@ void WriteMessages(MetricsWriter& out, const gen::MessageBalance& messages,
   out.Gauge("ergon_messages_unaccounted",
             "Accepted messages that the others do not account for: "
             "0 at rest.");
-  out.Sample(messages.Unaccounted());
+  out.Sample(figures.unaccounted);
   out.Counter("ergon_drops_not_remembered", "Dropped messages that were counted only.");
-  out.Sample(not_remembered);
+  out.Sample(figures.node.drops_not_remembered);
 }
 
 void WriteBehaviors(MetricsWriter& out, const CensusFigures& census) {
@@ -206,7 +206,7 @@ std::string MetricsText(const Figures& figures, const ObserverFigures& observer,
   MetricsWriter out(format);
   WriteNode(out, figures.node);
   WriteDispatcher(out, figures.node, figures.dispatcher);
-  WriteMessages(out, figures.messages, figures.node.drops_not_remembered);
+  WriteMessages(out, figures);
   WriteBehaviors(out, figures.census);
   WritePools(out, figures);
   WriteSurroundings(out, figures);

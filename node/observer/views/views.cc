@@ -19,14 +19,15 @@ double Seconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
-void PutMessages(JsonWriter& json, const gen::MessageBalance& messages) {
+void PutMessages(JsonWriter& json, const Figures& figures) {
+  const gen::MessageBalance& messages = figures.messages;
   json.Begin("messages");
   json.Put("accepted", messages.accepted);
   json.Put("handled", messages.handled);
   json.Put("queued", messages.queued);
   json.Put("held", messages.held);
   json.Put("sent_to_nodes", messages.sent_to_nodes);
-  json.Put("unaccounted", messages.Unaccounted());
+  json.Put("unaccounted", figures.unaccounted);
   json.Begin("dropped");
   json.Put("terminated", messages.dropped_terminated);
   json.Put("unknown", messages.dropped_unknown);
@@ -124,7 +125,7 @@ std::string NodeJson(const Figures& figures, bool actions) {
   json.Put("timers", figures.node.timers);
   json.Put("names", figures.node.names);
   PutDispatcher(json, figures);
-  PutMessages(json, figures.messages);
+  PutMessages(json, figures);
   PutProcesses(json, figures);
   PutSurroundings(json, figures);
   json.PutList("long_turns", figures.node.busy, [&](const gen::BusyProcess& busy) {

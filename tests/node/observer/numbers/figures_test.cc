@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <thread>
 
 #include <doctest/doctest.h>
 
@@ -70,6 +71,34 @@ TEST_CASE("figures: others run while the tree is sorted, and children are chosen
     CHECK(FindTree(self, index, {}).in_all >= kProcesses);
   });
   CHECK(turns >= 4 * kSlices);  // as many to find them, to sort, to merge and to choose
+}
+
+TEST_CASE("figures: what a process has handled that ends meanwhile is not missing") {
+  constexpr int kMessages = 100;
+  std::atomic<int> kill_at{0};  // a turn
+  Crowded crowded;
+  const gen::PID last = crowded.t.Spawn();
+  for (int i = 0; i < kMessages; ++i) CHECK(crowded.t.Run(last, [](Subject&) {}));
+  crowded.hooks->call = [&](int turn) {
+    if (turn != kill_at) return;
+    // Here nobody may wait for a process.
+    std::thread([&] {
+      CHECK(crowded.t.node.Kill(last));
+      CHECK(crowded.t.Ended(last));
+    }).join();
+  };
+  const ObserverOptions options;
+  crowded.Look([&](gen::Process& self, BehaviorIndex& index) {
+    FiguresCollector collector(self, index, options);
+    const gen::MessageBalance before = collector.Collect().messages;
+    CHECK(before.handled >= kMessages);
+    // After it was looked at which processes have ended, and before the last one is.
+    kill_at = crowded.hooks->turns + kSlices + 1;
+    const gen::MessageBalance after = collector.Collect().messages;
+    CHECK(after.handled >= before.handled);
+    CHECK(after.accepted >= before.accepted);
+  });
+  CHECK(!crowded.t.node.ProcessInfo(last));
 }
 
 }  // namespace ergon::node::figures_test
