@@ -35,7 +35,7 @@ namespace ergon::node {
 //
 // May be called from any thread, also inside handlers; it blocks while the file is made. Errors:
 //   kIncorrect       an option is out of range, or no regular file can be made; the text names the field and the value
-//   kInternal        the file cannot be written, or no thread can be had; the text says why
+//   kInternal        the file cannot be written, or no thread or no memory can be had; the text says why
 //   kBusy            the node is being recorded already; the text names that file
 //   kProcessUnknown, kProcessTerminated  there is no such process (any more)
 //   kNotAllowed      the node has a clock of its own, or a dispatcher that is not a core::ThreadedDispatcher

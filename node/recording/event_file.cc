@@ -49,6 +49,8 @@ bool EventFile::Append(std::string_view event) {
   const std::string_view separator = events_ == 0 ? kFirst : kNext;
   const std::uint64_t after = bytes_ + separator.size() + event.size();
   if (after + kEnd.size() > max_bytes_) return false;
+  // For all of it or for none, and for what completes the file.
+  kept_.reserve(kept_.size() + separator.size() + event.size() + kEnd.size());
   kept_ += separator;
   kept_ += event;
   bytes_ = after;

@@ -22,7 +22,8 @@ class EventFile {
   // Makes the file, or replaces it. Returns kIncorrect if it cannot be opened, or is not a regular file; kInternal if
   // it cannot be written.
   gen::Result<void> Open();
-  // Appends an event. Returns false if there is no room for it. Close reports what cannot be written.
+  // Appends an event. Returns false if there is no room for it. Close reports what cannot be written. Throws
+  // std::bad_alloc without having appended any of it.
   bool Append(std::string_view event);
   // Writes the events that Append has kept. Returns false if that fails, or has failed before.
   bool Flush();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <new>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -80,7 +81,7 @@ class Recorder::Recording final : public TraceFile {
   core::ThreadedDispatcher& dispatcher;
   // The writer's, after Begin.
   EventFile file;
-  std::uint64_t sends_left_out = 0;
+  std::uint64_t passed_over = 0;  // events without room among those of turns, or without memory
 
   const std::uint64_t bytes_for_sends;
   const std::string name;
@@ -131,6 +132,13 @@ gen::Result<std::shared_ptr<TraceFile>> Recorder::Begin(core::Dispatcher& dispat
                       fmt::format("trace file \"{}\": it is being written", recording_->name));
   }
   if (writer_.joinable()) writer_.join();
+  std::vector<RecordedEvent> events;
+  try {
+    events.reserve(Tracks::kUsuallyMost);  // once: as it grew there would be two of them
+  } catch (const std::bad_alloc&) {
+    return gen::Error(gen::ErrorCode::kInternal,
+                      "trace file: there is no memory for what is recorded");
+  }
   auto recording = std::make_shared<Recording>(*threaded, fork_guard_, path, options);
   auto open = recording->file.Open();
   if (!open) return std::move(open.error());
@@ -140,7 +148,9 @@ gen::Result<std::shared_ptr<TraceFile>> Recorder::Begin(core::Dispatcher& dispat
   tracks_.Begin(*only, options.sends);
   threaded->SetHooks(this);  // first: the writer takes them back, maybe at once
   try {
-    writer_ = std::thread([this, recording] { Run(*recording); });
+    writer_ = std::thread([this, recording, events = std::move(events)]() mutable {
+      Run(*recording, std::move(events));
+    });
   } catch (const std::system_error& error) {
     threaded->SetHooks(nullptr);
     std::vector<RecordedEvent> none;
@@ -159,10 +169,8 @@ void Recorder::End() {
   if (writer_.joinable()) writer_.join();
 }
 
-void Recorder::Run(Recording& recording) {
+void Recorder::Run(Recording& recording, std::vector<RecordedEvent> events) {
   (void)::pthread_setname_np(::pthread_self(), "ergon-trace");
-  std::vector<RecordedEvent> events;
-  events.reserve(Tracks::kUsuallyMost);  // once: as it grew there would be two of them
   std::uint64_t left_out = 0;
   bool has_room = true;
   while (has_room && recording.Await() && recording.file.Flush()) {
@@ -172,7 +180,7 @@ void Recorder::Run(Recording& recording) {
   recording.dispatcher.SetHooks(nullptr);
   tracks_.End(events);
   has_room = Write(recording, events, left_out) && has_room;
-  Finish(recording, left_out + recording.sends_left_out + tracks_.left_out(), !has_room);
+  Finish(recording, left_out + recording.passed_over + tracks_.left_out(), !has_room);
 }
 
 bool Recorder::Write(Recording& recording, std::vector<RecordedEvent>& events,
@@ -181,11 +189,15 @@ bool Recorder::Write(Recording& recording, std::vector<RecordedEvent>& events,
   if (left_out == 0) {        // what comes after the first gap would look like idle processes
     for (const RecordedEvent& event : events) {
       if (event.IsMoment() && recording.file.bytes() > recording.bytes_for_sends) {
-        ++recording.sends_left_out;
+        ++recording.passed_over;
         ++written;
         continue;
       }
-      if (!recording.file.Append(TraceEventJson(event, recording.origin))) break;
+      try {
+        if (!recording.file.Append(TraceEventJson(event, recording.origin))) break;
+      } catch (const std::bad_alloc&) {
+        ++recording.passed_over;
+      }
       ++written;
     }
   }
@@ -196,19 +208,22 @@ bool Recorder::Write(Recording& recording, std::vector<RecordedEvent>& events,
 }
 
 void Recorder::Finish(Recording& recording, std::uint64_t left_out, bool is_full) {
-  const gen::Result<void> closed = recording.file.Close();
+  gen::Result<void> closed = recording.file.Close();
   const TraceFileSummary summary{.events = recording.file.events(),
                                  .bytes = recording.file.bytes(),
                                  .left_out = left_out,
                                  .is_full = is_full};
-  if (!closed) {
-    gen::Log(log_).Error("{}", closed.error().detail());
-    recording.SetDone(closed.error());
-    return;
+  try {
+    if (!closed) {
+      gen::Log(log_).Error("{}", closed.error().detail());
+    } else {
+      gen::Log(log_).Info("trace file \"{}\" is complete: {} events in {} bytes, left out: {}{}",
+                          recording.name, summary.events, summary.bytes, summary.left_out,
+                          is_full ? ", for want of room" : "");
+    }
+  } catch (const std::bad_alloc&) {  // the file is the same without the line
   }
-  gen::Log(log_).Info("trace file \"{}\" is complete: {} events in {} bytes, left out: {}{}",
-                      recording.name, summary.events, summary.bytes, summary.left_out,
-                      is_full ? ", for want of room" : "");
+  if (!closed) return recording.SetDone(std::move(closed.error()));
   recording.SetDone(summary);
 }
 

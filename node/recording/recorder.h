@@ -50,7 +50,8 @@ class Recorder final : public core::DispatcherHooks, public SendRecorder {
   class Recording;
 
   gen::Result<std::uint64_t> CheckProcess(gen::PID pid) const;
-  void Run(Recording& recording);
+  // `events`: none, with room for those that come together.
+  void Run(Recording& recording, std::vector<RecordedEvent> events);
   // Writes and removes the events. Returns false if the file has no room for all of them.
   static bool Write(Recording& recording, std::vector<RecordedEvent>& events,
                     std::uint64_t& left_out);

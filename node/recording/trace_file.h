@@ -24,8 +24,8 @@ struct TraceFileOptions {
 struct TraceFileSummary {
   std::uint64_t events = 0;  // in the file
   std::uint64_t bytes = 0;   // its size
-  // Events that came faster than they could be written, or had no room in the file, and turns of processes that had no
-  // room among 32,768 recorded at a time.
+  // Events that came faster than they could be written, or had no room in the file or in memory, and turns of processes
+  // that had no room among 32,768 recorded at a time.
   std::uint64_t left_out = 0;
   bool is_full = false;  // the recording has ended for want of room
 };

@@ -2,13 +2,22 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
+#include <limits>
 #include <new>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
+#include <pthread.h>
+
+#include <ergon/node/trace_file.h>
+
 #include <kit/gate.h>
+#include <node/recording/trace_reader.h>
 #include <node/subject.h>
 
 // The sanitizers have operators of their own, and must keep them.
@@ -19,6 +28,20 @@ namespace {
 
 // The allocation of this thread that fails, counted from 1; 0: none.
 constinit thread_local int failing_allocation = 0;
+// Larger ones fail, of all threads.
+constinit std::atomic<std::size_t> largest_allocation{std::numeric_limits<std::size_t>::max()};
+// Whether those of the thread that writes a trace file fail, and how many have.
+constinit std::atomic<bool> writer_fails{false};
+constinit std::atomic<int> failed_of_writer{0};
+
+bool FailsOfWriter() {
+  if (!writer_fails) return false;
+  char name[16] = "";
+  (void)::pthread_getname_np(::pthread_self(), name, sizeof name);
+  if (std::string_view(name) != "ergon-trace") return false;
+  ++failed_of_writer;
+  return true;
+}
 
 }  // namespace
 }  // namespace ergon::node
@@ -26,6 +49,9 @@ constinit thread_local int failing_allocation = 0;
 void* operator new(std::size_t bytes) {
   int& failing = ergon::node::failing_allocation;
   if (failing > 0 && --failing == 0) throw std::bad_alloc();
+  if (bytes > ergon::node::largest_allocation || ergon::node::FailsOfWriter()) {
+    throw std::bad_alloc();
+  }
   if (void* const memory = std::malloc(bytes != 0 ? bytes : 1)) return memory;
   throw std::bad_alloc();
 }
@@ -233,6 +259,39 @@ TEST_CASE("without memory: who is ended while its Init waits leaves no timer beh
   spawner.join();
   // That of its first wait stays until its millisecond is over.
   CHECK(kit::Eventually([&] { return full.t.node.Info().timers == 0; }));
+}
+
+TEST_CASE("without memory: no trace file is begun if there is no room for what is recorded") {
+  const trace_file_test::Path path;
+  TestNode t;
+  largest_allocation = 5'000'000;
+  const auto file = TraceTo(t.node, path.text(), {.duration = gen::kInfinite});
+  largest_allocation = std::numeric_limits<std::size_t>::max();
+  REQUIRE(!file);
+  CHECK(file.error().code() == gen::ErrorCode::kInternal);
+  CHECK(file.error().detail().find("no memory") != std::string_view::npos);
+  CHECK(t.Run(t.Spawn(), [](Subject&) {}));
+  CHECK(TraceTo(t.node, path.text(), {.duration = gen::kInfinite}).value()->End());
+}
+
+TEST_CASE("without memory: what a trace file has no text for is left out, and counted") {
+  const trace_file_test::Path path;
+  TestNode t;
+  const gen::PID pid = t.Spawn();
+  const auto file = TraceTo(t.node, path.text(), {.duration = gen::kInfinite}).value();
+  failed_of_writer = 0;
+  writer_fails = true;
+  CHECK(kit::Eventually([&] {
+    CHECK(t.Run(pid, [](Subject&) {}));
+    return failed_of_writer > 0;
+  }));
+  writer_fails = false;
+  CHECK(t.Run(pid, [](Subject&) {}));
+  const auto summary = file->End();
+  REQUIRE(summary);
+  CHECK(summary->left_out > 0);
+  CHECK(!summary->is_full);
+  CHECK(path.Events().size() == summary->events);
 }
 
 }  // namespace
