@@ -201,7 +201,7 @@ void Tracks::EndTurn(core::TurnEnd end) {
   event.type = type;
   Put(stripe, std::move(event));
   if (!is_last) return;
-  if (suspends) {
+  if (suspends && turn.process->activity().state() != gen::ProcessState::kIdle) {
     EndWait(stripe, track, now);
     BeginWait(track, *turn.process, now, trace);
   } else if (end == core::TurnEnd::kIdle && IsWaiting(*turn.process)) {
@@ -211,7 +211,7 @@ void Tracks::EndTurn(core::TurnEnd end) {
     } else {
       BeginWait(track, *turn.process, now, 0);
     }
-  } else {
+  } else {  // or it waits for messages in Receive, and has nothing else to do
     EndBusy(stripe, track, now, type);
     if (end == core::TurnEnd::kCompleted) stripe.tracks.erase(found);
   }

@@ -116,6 +116,33 @@ TEST_CASE("trace file: one process only, and what goes on at the end") {
   CHECK(t.node.Kill(one));
 }
 
+TEST_CASE("trace file: a function that waits for messages has nothing to do meanwhile") {
+  const Path path;
+  const auto hooks = std::make_shared<Counting>();
+  TestNode t({.hooks = hooks});
+  const gen::PID pid = t.node
+                           .Spawn([](gen::Process& self) {
+                             while (self.Receive<int>()) {
+                             }
+                           })
+                           .value();
+  CHECK(hooks->EventuallyQuiet());  // a turn that has begun before is not recorded
+  const auto file =
+      TraceTo(t.node, path.text(), {.duration = gen::kInfinite, .process = pid}).value();
+  for (std::uint64_t message = 1; message <= 2; ++message) {
+    CHECK(t.node.Send(pid, 1));
+    CHECK(kit::Eventually([&] {
+      return t.node.ProcessInfo(pid)->messages_handled == message && hooks->EventuallyQuiet();
+    }));
+  }
+  CHECK(file->End());
+  const auto slices = Slices(path.Events());
+  CheckNesting(slices);
+  CHECK(std::ranges::count(slices, "handles", &Slice::category) == 2);
+  CHECK(std::ranges::count(slices, "int", &Slice::name) == 2);
+  CHECK(std::ranges::count(slices, "waits", &Slice::category) == 0);
+}
+
 TEST_CASE("trace file: it is never larger than it may be") {
   const Path path;
   TestNode t;
