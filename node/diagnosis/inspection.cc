@@ -2,14 +2,38 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 
 #include <ergon/gen/process_behavior.h>
 #include <ergon/node/diagnosis/for_people.h>
 
 namespace ergon::node {
+namespace {
 
-gen::Result<gen::ProcessInfo> Inspection::ProcessInfo(gen::PID pid) const {
+// Appends what `of` returns for the first entries, so that there are up to `most`.
+template <class Entries, class Of>
+void Append(const Entries& entries, std::size_t most, auto& list, Of of) {
+  for (const auto& entry : entries) {
+    if (list.size() >= most) return;
+    list.push_back(of(entry));
+  }
+}
+constexpr auto kPidOf = [](const auto& entry) { return entry.pid; };
+
+void AppendLinks(const ProcessCold& cold, std::size_t most, std::vector<gen::PID>& links) {
+  Append(cold.links, most, links, kPidOf);
+  Append(cold.named_links, most, links, kPidOf);
+  if (cold.watchers.links() == 0) return;
+  for (const auto& watcher : cold.watchers) {
+    if (links.size() >= most) return;
+    if (watcher.is_link) links.push_back(watcher.pid);
+  }
+}
+
+}  // namespace
+
+gen::Result<gen::ProcessInfo> Inspection::ProcessInfo(gen::PID pid, std::size_t most) const {
   const ProcessSlot* process = addresses_.Find(pid);
   if (process == nullptr) return addresses_.WhyUnreachable(pid);
   gen::ProcessInfo info;
@@ -48,21 +72,33 @@ gen::Result<gen::ProcessInfo> Inspection::ProcessInfo(gen::PID pid) const {
   const bool is_short = info.mailbox_size != 0 && cold.mailbox.bound() == 0;
   info.mailbox = is_short ? gen::Mailbox::Bounded(static_cast<int>(info.mailbox_size)).ToString()
                           : cold.mailbox.ToString();
-  for (const auto& link : cold.links) info.links.push_back(link.pid);
-  for (const auto& link : cold.named_links) info.links.push_back(link.pid);
-  for (const auto& monitor : cold.monitors) info.monitors.push_back(monitor.pid);
+  AppendLinks(cold, most, info.links);
+  Append(cold.monitors, most, info.monitors, kPidOf);
   for (const auto& watcher : cold.watchers) {
-    (watcher.is_link ? info.links : info.monitored_by).push_back(watcher.pid);
+    if (info.monitored_by.size() >= most) break;
+    if (!watcher.is_link) info.monitored_by.push_back(watcher.pid);
   }
-  info.aliases.assign(cold.aliases.begin(), cold.aliases.end());
-  info.events = cold.events;
-  for (const auto& subscription : cold.subscriptions) {
-    info.subscriptions.push_back(subscription.event);
-  }
+  Append(cold.aliases, most, info.aliases, std::identity());
+  Append(cold.events, most, info.events, std::identity());
+  Append(cold.subscriptions, most, info.subscriptions,
+         [](const auto& subscription) { return subscription.event; });
   if (cold.groups != nullptr) {
-    for (const auto& membership : cold.groups->memberships) info.groups.push_back(membership.group);
+    Append(cold.groups->memberships, most, info.groups,
+           [](const auto& membership) { return membership.group; });
   }
   return info;
+}
+
+Inspection::Links Inspection::LinksOf(gen::PID pid, std::size_t most) const {
+  Links links;
+  const ProcessSlot* const process = addresses_.Find(pid);
+  if (process == nullptr) return links;
+  ProcessCold& cold = process->Cold();
+  std::lock_guard lock(cold.lock);
+  if (!process->IsStill(pid)) return links;
+  AppendLinks(cold, most, links.first);
+  links.in_all = cold.links.size() + cold.named_links.size() + cold.watchers.links();
+  return links;
 }
 
 std::vector<gen::PID> Inspection::ProcessList() const {

@@ -1,7 +1,9 @@
 // A moment's view of a node and of its processes, and their counters.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include <ergon/core/clock.h>
@@ -24,7 +26,16 @@ class Inspection {
              const core::Clock& clock, const gen::LogSink& log)
       : addresses_(addresses), drops_(drops), totals_(totals), clock_(clock), log_(log) {}
 
-  [[nodiscard]] gen::Result<gen::ProcessInfo> ProcessInfo(gen::PID pid) const;
+  // Each list has up to `most` entries: meanwhile the process and those that it knows may wait for its lock.
+  [[nodiscard]] gen::Result<gen::ProcessInfo> ProcessInfo(
+      gen::PID pid, std::size_t most = std::numeric_limits<std::size_t>::max()) const;
+  struct Links {
+    std::vector<gen::PID> first;
+    std::size_t in_all = 0;
+  };
+  // Returns up to `most` links of a process, those by a name or an alias of either side after the others; none if it has
+  // ended.
+  [[nodiscard]] Links LinksOf(gen::PID pid, std::size_t most) const;
   [[nodiscard]] std::vector<gen::PID> ProcessList() const;
   // Calls `rest`, if there is one, now and then.
   [[nodiscard]] gen::MessageBalance MessageBalance(const std::function<void()>& rest = {}) const;

@@ -38,6 +38,11 @@ class WatcherList {
   [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
 
+  // Returns how many of them are links.
+  [[nodiscard]] std::size_t links() const noexcept {
+    return named_ == nullptr ? 0 : named_->links.size();
+  }
+
   void push_back(Watcher watcher) {
     if (const std::uint64_t tag = watcher.what.Tag(); tag != 0) {
       if (named_ == nullptr) named_ = std::make_unique<Named>();

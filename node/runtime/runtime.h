@@ -94,6 +94,7 @@ class Runtime {
   [[nodiscard]] const core::Dispatcher& dispatcher() const noexcept { return *dispatcher_; }
   [[nodiscard]] const Events& events() const noexcept { return publishing_.events(); }
   [[nodiscard]] const Groups& groups() const noexcept { return groups_; }
+  [[nodiscard]] const Applications& applications() const noexcept { return applications_; }
   [[nodiscard]] const Inspection& inspection() const noexcept { return inspection_; }
   [[nodiscard]] Latency* latency() const noexcept { return latency_.get(); }
   [[nodiscard]] const UserMetrics& user_metrics() const noexcept { return user_metrics_; }

@@ -90,9 +90,14 @@ class Views {
   }
 
   [[nodiscard]] std::string OneProcess(gen::PID pid) const {
-    const auto info = self_.Node().ProcessInfo(pid);
+    const Runtime& runtime = RuntimeOf(self_.Node(), "node::ObserverFactory");
+    auto info = runtime.inspection().ProcessInfo(pid, kMostRelations);
     if (!info) return {};
-    return ProcessJson(*info, self_.Inspect(pid, {}, {.timeout = kInspectTimeout}));
+    info->application = runtime.applications().NameOf(info->leader);
+    gen::Result<gen::Inspection> told = gen::Inspection();
+    // It would wait for itself.
+    if (pid != self_.Self()) told = self_.Inspect(pid, {}, {.timeout = kInspectTimeout});
+    return ProcessJson(*info, runtime.inspection().LinksOf(pid, kMostRelations), told);
   }
 
   gen::Process& self_;

@@ -1,7 +1,6 @@
 #include <ergon/node/observer/views/process_tree.h>
 
 #include <algorithm>
-#include <mutex>
 #include <span>
 #include <utility>
 
@@ -9,6 +8,7 @@
 
 #include <ergon/node/observer/numbers/census.h>
 #include <ergon/node/options/option_checks.h>
+#include <ergon/node/runtime/runtime.h>
 
 namespace ergon::node {
 namespace {
@@ -112,7 +112,8 @@ std::vector<Place> PlacesOf(const Families& families, const TreeQuery& query) {
   return places;
 }
 
-TreeRow RowOf(BehaviorIndex& index, const Families& families, const Place& place) {
+TreeRow RowOf(const Inspection& inspection, BehaviorIndex& index, const Families& families,
+              const Place& place) {
   TreeRow row{.process = LabelOf(index, place.id),
               .depth = place.depth,
               .children = families.Of(place.id).size(),
@@ -120,12 +121,7 @@ TreeRow RowOf(BehaviorIndex& index, const Families& families, const Place& place
   const ProcessSlot* const slot = index.addresses().Find(row.process.pid);
   if (slot == nullptr) return row;
   row.state = slot->State();
-  ProcessCold& cold = slot->Cold();
-  std::lock_guard lock(cold.lock);
-  if (!slot->IsStill(row.process.pid)) return row;
-  for (const ProcessCold::Link& link : cold.links) {
-    if (++row.links_in_all <= TreeRow::kMostLinks) row.links.push_back(link.pid);
-  }
+  row.links = inspection.LinksOf(row.process.pid, TreeRow::kMostLinks);
   return row;
 }
 
@@ -156,12 +152,13 @@ TreeRows FindTree(gen::Process& self, BehaviorIndex& index, const TreeQuery& que
   found.in_all = families.size();
   found.at_top = families.Of(query.root).size();
   const std::vector<Place> places = PlacesOf(families, query);
+  const Inspection& inspection = RuntimeOf(self.Node(), "node::ObserverFactory").inspection();
   std::vector<std::size_t> waiting{0};
   while (!waiting.empty()) {
     const Place& place = places[waiting.back()];
     waiting.pop_back();
     waiting.insert(waiting.end(), place.children.rbegin(), place.children.rend());
-    if (place.id != 0) found.rows.push_back(RowOf(index, families, place));
+    if (place.id != 0) found.rows.push_back(RowOf(inspection, index, families, place));
   }
   return found;
 }

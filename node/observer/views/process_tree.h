@@ -8,6 +8,7 @@
 #include <ergon/gen/process.h>
 #include <ergon/gen/process_info.h>
 #include <ergon/gen/result.h>
+#include <ergon/node/diagnosis/inspection.h>
 #include <ergon/node/observer/numbers/behavior_index.h>
 #include <ergon/node/observer/views/process_label.h>
 #include <ergon/node/observer/views/url_query.h>
@@ -33,8 +34,7 @@ struct TreeRow {
   gen::ProcessState state = gen::ProcessState::kIdle;
   std::uint32_t depth = 0;     // 0 at the top
   std::uint64_t children = 0;  // in all, alive
-  std::vector<gen::PID> links;
-  std::uint64_t links_in_all = 0;
+  Inspection::Links links;     // up to kMostLinks
 };
 
 struct TreeRows {

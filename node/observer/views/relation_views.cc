@@ -59,8 +59,8 @@ std::string TreeJson(const TreeRows& tree) {
     json.Put("state", ToString(row.state));
     json.Put("depth", row.depth);
     json.Put("children", row.children);
-    json.Put("links_in_all", row.links_in_all);
-    json.PutPids("links", row.links, TreeRow::kMostLinks);
+    json.Put("links_in_all", row.links.in_all);
+    json.PutPids("links", row.links.first, TreeRow::kMostLinks);
   });
   return json.Take();
 }

@@ -12,8 +12,7 @@
 namespace ergon::node {
 namespace {
 
-constexpr std::size_t kMostListed = 100;  // links, and the like
-constexpr std::size_t kMostItems = 200;   // of an inspection
+constexpr std::size_t kMostItems = 200;  // of an inspection
 
 double Seconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
@@ -167,7 +166,7 @@ std::string ProcessesJson(const ProcessRows& processes) {
   return json.Take();
 }
 
-std::string ProcessJson(const gen::ProcessInfo& info,
+std::string ProcessJson(const gen::ProcessInfo& info, const Inspection::Links& links,
                         const gen::Result<gen::Inspection>& inspection) {
   JsonWriter json;
   json.PutPid(info.pid);
@@ -188,11 +187,11 @@ std::string ProcessJson(const gen::ProcessInfo& info,
   json.Put("suspended", info.suspended);
   json.Put("trap_exit", info.trap_exit);
   json.Put("detached", info.detached);
-  json.Put("links_in_all", info.links.size());
-  json.PutPids("parent", {info.parent}, kMostListed);
-  json.PutPids("links", info.links, kMostListed);
-  json.PutPids("monitors", info.monitors, kMostListed);
-  json.PutPids("monitored_by", info.monitored_by, kMostListed);
+  json.Put("links_in_all", links.in_all);
+  json.PutPids("parent", {info.parent}, 1);
+  json.PutPids("links", links.first, kMostRelations);
+  json.PutPids("monitors", info.monitors, kMostRelations);
+  json.PutPids("monitored_by", info.monitored_by, kMostRelations);
   json.Begin("inspection");
   if (inspection) {
     std::size_t count = 0;

@@ -192,6 +192,50 @@ TEST_CASE("events and groups are told by name") {
   CHECK(All(group, "members", "pid") == Texts({subscriber, producer}));
 }
 
+TEST_CASE("links by a name are told with the others, at both ends, in the tree as of the process") {
+  Observed t;
+  const gen::PID named = Start(t.node);
+  const gen::PID other = Start(t.node);
+  const gen::PID linker = Start(t.node);
+  REQUIRE(t.node.RegisterName("b", named));
+  RunIn(t.node, linker, [&](Subject& self) {
+    CHECK(self.Link(other));
+    CHECK(self.Link(gen::Atom("b")));
+  });
+  RunIn(t.node, other, [&](Subject& self) { CHECK(self.Monitor(gen::Atom("b"))); });
+  const auto check = [&](gen::PID pid, const Names& links) {
+    const Tree tree = ParseJson(t.Get("/api/tree?root=" + IdOf(pid)));
+    const Tree& row = tree.get_child("processes").front().second;
+    const Tree process = ParseJson(t.Get("/api/process?pid=" + IdOf(pid)));
+    CHECK(All(row, "links", "pid") == links);
+    CHECK(All(process, "links", "pid") == links);
+    CHECK(row.get<std::size_t>("links_in_all") == links.size());
+    CHECK(process.get<std::size_t>("links_in_all") == links.size());
+  };
+  check(linker, Texts({other, named}));
+  check(named, Texts({linker}));
+  check(other, Texts({linker}));
+}
+
+TEST_CASE("of very many links the first ones are told, and their number") {
+  Observed t;
+  constexpr std::size_t kLinks = 150;
+  const gen::PID hub = Start(t.node);
+  const gen::PID named = Start(t.node);
+  REQUIRE(t.node.RegisterName("named", named));
+  std::vector<gen::PID> linked;
+  for (std::size_t i = 0; i < kLinks; ++i) linked.push_back(StartBelow(t.node, hub, true));
+  RunIn(t.node, hub, [&](Subject& self) { CHECK(self.Link(gen::Atom("named"))); });
+  const Names links = Texts(linked);
+  const Tree tree = ParseJson(t.Get("/api/tree?root=" + IdOf(hub)));
+  const Tree& row = tree.get_child("processes").front().second;
+  CHECK(All(row, "links", "pid") == Names(links.begin(), links.begin() + 20));
+  CHECK(row.get<std::size_t>("links_in_all") == kLinks + 1);
+  const Tree process = ParseJson(t.Get("/api/process?pid=" + IdOf(hub)));
+  CHECK(All(process, "links", "pid") == Names(links.begin(), links.begin() + 100));
+  CHECK(process.get<std::size_t>("links_in_all") == kLinks + 1);
+}
+
 TEST_CASE("what is told of events, connections and processes is told again while it is young") {
   std::atomic<int> inspections{0};
   Observed t({.metrics_period = 1h});
@@ -211,6 +255,19 @@ TEST_CASE("what is told of events, connections and processes is told again while
   // Another one is another question.
   CHECK(t.Get("/api/process?pid=" + IdOf(t.observer)).status == 200);
   CHECK(t.Get("/api/process?pid=123456789012").status == 404);
+}
+
+TEST_CASE("each process of an observer can be looked at, also the one that looks") {
+  Observed t;
+  int looked_at = 0;
+  const Tree tree = ParseJson(t.Get("/api/tree?root=" + IdOf(t.observer)));
+  for (const std::string& id : All(tree, "processes", "id")) {
+    const auto answer = t.Get("/api/process?pid=" + id);
+    if (answer.status == 404) continue;  // a connection that has ended
+    CHECK(ParseJson(answer).get<std::string>("inspection.error", "") == "");
+    ++looked_at;
+  }
+  CHECK(looked_at >= 3);
 }
 
 TEST_CASE("a node without a network has no connections to tell of") {
