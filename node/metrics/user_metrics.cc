@@ -94,9 +94,8 @@ gen::Result<Handle> UserMetrics::FindOrMake(Wanted wanted, Make make) {
   if (count_ + lines > kMost) {
     return gen::Error(
         gen::ErrorCode::kNotAllowed,
-        fmt::format("name: \"{}\": has {} of the lines of /metrics, of which {} of at "
-                    "most {} are taken",
-                    wanted.name, lines, count_, kMost));
+        fmt::format("name: \"{}\": would take {} {} of /metrics; {} of {} are taken", wanted.name,
+                    lines, lines == 1 ? "line" : "lines", count_, kMost));
   }
   count_ += lines;
   Handle handle(make());

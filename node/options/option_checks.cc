@@ -195,8 +195,9 @@ gen::Result<void> CheckOptions(const gen::NodeOptions& options) {
 
 gen::Result<void> CheckProcessOptions(const gen::ProcessOptions& options) {
   if (options.mailbox_size < 0 || options.mailbox_size > static_cast<int>(core::kMaxMailboxBound)) {
-    return Incorrect(fmt::format("mailbox_size: {} is outside 1..{} (0: unbounded)",
-                                 options.mailbox_size, core::kMaxMailboxBound));
+    return Incorrect(
+        fmt::format("mailbox_size: {} is outside 1..{} (0: as NodeOptions::mailbox_size says)",
+                    options.mailbox_size, core::kMaxMailboxBound));
   }
   const bool is_default = options.mailbox.bound() == 0 && !options.mailbox.HasQueue();
   if (options.mailbox_size != 0 && !is_default) {

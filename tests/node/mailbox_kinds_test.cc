@@ -362,6 +362,8 @@ TEST_CASE("mailbox kinds: wrong options are errors that name them") {
   CHECK(error_of({.mailbox = gen::Mailbox::Bounded(0)}) == "mailbox: bound 0, must be 1..4000000");
   CHECK(error_of({.mailbox_size = 3, .mailbox = ByRank()}) ==
         "mailbox_size: 3, but mailbox is given too: priority");
+  CHECK(error_of({.mailbox_size = -1}) ==
+        "mailbox_size: -1 is outside 1..4000000 (0: as NodeOptions::mailbox_size says)");
   CHECK(error_of({.stash_size = -1}) == "stash_size: -1, must not be negative");
   CHECK(error_of({.mailbox = gen::Mailbox::Custom(nullptr)}) ==
         "mailbox: its factory returned null");

@@ -22,7 +22,10 @@ constexpr std::size_t kMostWaits = 500;
 ObserverAnswer Refused(Refusal refusal) {
   switch (refusal) {
     case Refusal::kHost:
-      return {.status = 421, .body = "the header Host does not name this observer\n"};
+      return {.status = 421,
+              .body =
+                  "the header Host does not name this observer: call it by its address, or add "
+                  "the name to ObserverOptions::hosts\n"};
     case Refusal::kOrigin:
       return {.status = 403, .body = "requests from other origins are refused\n"};
     case Refusal::kToken:

@@ -171,13 +171,10 @@ TEST_CASE("own metrics: they have 10,000 lines at most, and those that there are
   for (std::size_t i = 0; i < gauges; ++i) REQUIRE(make(i));
   const auto more = make_histogram("b");
   CHECK(more.error() == gen::ErrNotAllowed);
-  CHECK(
-      TextOf(more) ==
-      "name: \"sizes\": has 6 of the lines of /metrics, of which 9995 of at most 10000 are taken");
+  CHECK(TextOf(more) == "name: \"sizes\": would take 6 lines of /metrics; 9995 of 10000 are taken");
   for (std::size_t i = 0; i < 5; ++i) REQUIRE(make(gauges + i));
-  CHECK(
-      TextOf(metrics.Gauge("other", {.help = "One."})) ==
-      "name: \"other\": has 1 of the lines of /metrics, of which 10000 of at most 10000 are taken");
+  CHECK(TextOf(metrics.Gauge("other", {.help = "One."})) ==
+        "name: \"other\": would take 1 line of /metrics; 10000 of 10000 are taken");
   CHECK(make(7));
   CHECK(make_histogram("a"));
 }

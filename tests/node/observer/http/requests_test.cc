@@ -102,6 +102,9 @@ TEST_CASE("only who calls a loopback observer by its own names is answered") {
   }
   CHECK(status("") == 421);
   CHECK(status("Host: localhost\r\nHost: localhost\r\n") == 421);
+  CHECK(t.Ask(GetText("/healthz", "Host: other.example\r\n")).body ==
+        "the header Host does not name this observer: call it by its address, or add the name to "
+        "ObserverOptions::hosts\n");
 }
 
 TEST_CASE("pages of other origins are refused, and none is ever allowed") {
