@@ -101,7 +101,7 @@ T Unpacked(const T& value) {
   detail::PackedOut out(bytes);
   detail::Pack(out, value);
   out.Close();
-  detail::PackedIn in(bytes, nullptr);
+  detail::PackedIn in(bytes, ReadLimits{});
   T read{};
   detail::Unpack(in, read);
   return read;
