@@ -15,6 +15,7 @@ namespace price_service {
 inline constexpr const char* kCatalog = "catalog";
 inline constexpr const char* kPrices = "prices";
 inline constexpr const char* kAdministration = "administration";
+inline constexpr const char* kService = "service";  // the supervisor of these
 inline constexpr const char* kSystemd = "systemd";
 
 // The event with the newest table, for the workers; the group of those in the shop who want to know of changes.

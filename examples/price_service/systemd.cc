@@ -66,7 +66,10 @@ gen::Status Systemd::HandleMessage(gen::PID from, gen::Message& message) {
   return gen::Continue();
 }
 
-void Systemd::Terminate(const gen::Reason&) { Notify("STOPPING=1"); }
+// After a failure of its own it is started again, and the program goes on.
+void Systemd::Terminate(const gen::Reason& reason) {
+  if (!reason.IsFailure()) Notify("STOPPING=1");
+}
 
 void Systemd::Notify(const std::string& state) {
   const std::string path = FromEnvironment("NOTIFY_SOCKET");

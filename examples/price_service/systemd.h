@@ -8,7 +8,7 @@
 
 namespace price_service {
 
-// The last child of the tree: when it starts, all others have; it ends before them.
+// The last child of the root: when it starts, all others have; it ends before them, and stays when they are restarted.
 class Systemd : public ergon::act::Actor {
   struct LookAfterThem {};  // to itself, again and again
 

@@ -1,13 +1,14 @@
 // The supervision tree:
 //
-//   Root (rest for one)
-//     catalog          the prices of articles, and their event
-//     prices           the pool that makes offers; its workers subscribe to that event
-//     administration   HTTP
-//     systemd          tells systemd that all of them are there
+//   Root (one for one)
+//     service (rest for one)
+//       catalog          the prices of articles, and their event
+//       prices           the pool that makes offers; its workers subscribe to that event
+//       administration   HTTP
+//     systemd            tells systemd that all of them are there
 //
-// They start from top to bottom and end from bottom to top. What depends on one that fails is after it, and is started
-// again with it.
+// They start from top to bottom and end from bottom to top. In the service, what depends on one that fails is after it,
+// and is started again with it. Systemd is told of the beginning and the end of the program, and of no such restart.
 #pragma once
 
 #include <utility>

@@ -86,6 +86,15 @@ defmodule ShopTest do
     await_watched()
   end
 
+  # What systemd has been told and nobody has looked at.
+  defp told(systemd) do
+    receive do
+      {:udp, ^systemd, _, _, text} -> [text | told(systemd)]
+    after
+      0 -> []
+    end
+  end
+
   test "as a unit of systemd: it is ready, it is alive, it stops; meanwhile it is administered" do
     path = Path.join(System.tmp_dir!(), "price_service_#{System.pid()}.socket")
     {:ok, systemd} = :gen_udp.open(0, [:local, :binary, ifaddr: {:local, path}])
@@ -107,10 +116,18 @@ defmodule ShopTest do
     {200, stats} = http(:get, http, "/stats")
     assert stats =~ "workers 6\n"
     for _ <- 1..3, do: assert_receive({:udp, ^systemd, _, _, "WATCHDOG=1"}, 5000)
+    # A catalog that dies takes the pool with it; the unit goes on.
+    whereis = &:rpc.call(String.to_atom(name), :erlang, :whereis, [&1])
+    {catalog, prices} = {whereis.(:catalog), whereis.(:prices)}
+    Process.exit(catalog, :kill)
+    eventually(fn -> is_pid(whereis.(:prices)) and whereis.(:prices) != prices end)
+    for _ <- 1..2, do: assert_receive({:udp, ^systemd, _, _, "WATCHDOG=1"}, 5000)
+    assert "STOPPING=1" not in told(systemd)
     {:os_pid, os_pid} = Port.info(port, :os_pid)
     {_, 0} = System.cmd("kill", ["-TERM", Integer.to_string(os_pid)])
     assert_receive {:udp, ^systemd, _, _, "STOPPING=1"}, 5000
     assert_receive {^port, {:exit_status, 0}}, 10_000
+    assert "STOPPING=1" not in told(systemd)
   end
 
   defp http(method, port, path) do
