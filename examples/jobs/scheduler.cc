@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <ergon/gen/node.h>
 
@@ -63,9 +64,15 @@ class Scheduler {
     }
   }
 
+  // Without recursion: a process has a small stack, and jobs may come after each other in a long row.
   void Skip(std::size_t failed) {
-    for (const std::size_t next : jobs_[failed].next) {
-      if (std::exchange(jobs_[next].state, "skipped") != "skipped") Skip(next);
+    std::vector<std::size_t> reached{failed};
+    while (!reached.empty()) {
+      const std::size_t i = reached.back();
+      reached.pop_back();
+      for (const std::size_t next : jobs_[i].next) {
+        if (std::exchange(jobs_[next].state, "skipped") != "skipped") reached.push_back(next);
+      }
     }
   }
 

@@ -95,6 +95,12 @@ check 'is told' says 'jobs: slow: took too long, killed; again in 100 ms'
 check 'it had children' is "$(grep -cx 'slow | child' out)" 2
 check 'they are gone' eventually all_have_died
 
+# A long row, of which nothing starts.
+{ echo 'job-1 : false' && seq 2 10000 | awk '{ printf "job-%d after=job-%d : true\n", $1, $1 - 1 }'; } >list
+run list
+check 'the first of 10,000 fails: exit status 1' is "$status" 1
+check 'all others are skipped' is "$(grep -c '^job-[0-9]* *skipped *0 ' out)" 9999
+
 # -- wrong lists: nothing starts --
 
 # refuses LINES WORDS: both with the escapes of printf.
