@@ -1,12 +1,17 @@
 // jobs: runs programs that come after each other, some at the same time. See README.md.
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/core.h>
+#include <unistd.h>
 #include <asio/signal_set.hpp>
 
 #include <ergon/node/await.h>
@@ -34,6 +39,16 @@ gen::Result<std::vector<Job>> Load(const std::string& path) {
   return gen::Error("no jobs; write one per line: name : command words");
 }
 
+std::string Table(const std::vector<Job>& jobs) {
+  std::string table =
+      fmt::format("\n{:<20} {:<11} {:>5} {:>9}", "name", "state", "tries", "seconds");
+  for (const Job& job : jobs) {
+    table +=
+        fmt::format("\n{:<20} {:<11} {:>5} {:>9.2f}", job.name, job.state, job.tries, job.seconds);
+  }
+  return table;
+}
+
 int RunAll(const Options& options) {
   auto jobs = Load(options.file);
   if (!jobs) {
@@ -41,16 +56,19 @@ int RunAll(const Options& options) {
     return 2;
   }
   std::signal(SIGPIPE, SIG_IGN);  // jobs go on when nobody reads any more
+  std::atomic<int> received{0};   // the last signal
+  std::atomic<int> signals{0};
   auto node =
       node::Start("jobs@localhost", {.log_level = gen::LogLevel::kError, .dump_on_sigquit = true})
           .value();
-  const gen::PID printer = node.Spawn(Print).value();
+  const gen::PID printer =
+      node.Spawn([&signals](gen::Process& self) { Print(self, signals); }).value();
   const gen::PID scheduler = node.Spawn(Schedule).value();
-  std::atomic<int> received{0};
-  const auto signals = std::make_shared<asio::signal_set>(node::IoContext(node), SIGINT, SIGTERM);
-  const auto forward = [signals, scheduler, &received](gen::Process& self) {
-    while (auto signal = signals->async_wait(node::AwaitOrStop())) {
+  const auto caught = std::make_shared<asio::signal_set>(node::IoContext(node), SIGINT, SIGTERM);
+  const auto forward = [caught, scheduler, &received, &signals](gen::Process& self) {
+    while (auto signal = caught->async_wait(node::AwaitOrStop())) {
       received = *signal;
+      ++signals;
       (void)self.Send(scheduler, Stop{});
     }
   };
@@ -60,17 +78,18 @@ int RunAll(const Options& options) {
       scheduler,
       Run{std::move(*jobs), options.at_once, printer, std::chrono::seconds(options.grace)},
       {.timeout = gen::kInfinite});
-  fmt::print("\n{:<20} {:<11} {:>5} {:>9}\n", "name", "state", "tries", "seconds");
-  bool all_well = true;
-  for (const Job& job : jobs.value()) {
-    fmt::print("{:<20} {:<11} {:>5} {:>9.2f}\n", job.name, job.state, job.tries, job.seconds);
-    all_well = all_well && job.state == "succeeded";
-  }
-  if (std::fflush(stdout) != 0) {
-    fmt::print(stderr, "jobs: cannot write to standard output: {}\n", std::strerror(errno));
+  const auto print = [&](int file, std::string text) {
+    return node.Call(printer, Line{file, std::move(text)}, {.timeout = gen::kInfinite}).value();
+  };
+  const int error = print(STDOUT_FILENO, Table(jobs.value()));
+  if (error != 0 && error != ECANCELED) {
+    print(STDERR_FILENO,
+          fmt::format("jobs: cannot write to standard output: {}", std::strerror(error)));
     return 1;
   }
   if (received != 0) return 128 + received;
+  const bool all_well =
+      std::ranges::all_of(jobs.value(), [](const Job& job) { return job.state == "succeeded"; });
   return all_well ? 0 : 1;
 }
 

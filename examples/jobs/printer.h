@@ -1,28 +1,23 @@
-// One process writes all lines: none is torn, and who writes faster than they are read waits for the answer.
+// One process writes all lines: none is torn, and who writes faster than they are read waits until they are.
 #pragma once
 
-#include <cstdio>
+#include <atomic>
 #include <string>
 
-#include <ergon/gen/blocking.h>
 #include <ergon/gen/process.h>
 
 namespace jobs {
 
+// To the printer. As a message it is answered with Printed, as a request with its Reply, when it has been written.
 struct Line {
-  using Reply = int;  // of fputs
-  std::FILE* stream;
-  std::string text;
+  using Reply =
+      int;  // 0, or the system's error; ECANCELED: nobody takes it, and it was not waited for any longer
+  int file;          // descriptor
+  std::string text;  // without the newline at its end
 };
+struct Printed {};
 
-inline void Print(ergon::gen::Process& self) {
-  const auto write = [](const Line& line) {
-    ergon::gen::Blocking blocking;  // the reader may be slow
-    return std::fputs((line.text + "\n").c_str(), line.stream) + std::fflush(line.stream);
-  };
-  while (auto line = self.Receive<ergon::gen::Asked<Line>>()) {
-    (void)self.Reply(*line, write(line->value));
-  }
-}
+// What the process does. From the second signal on it waits for no reader.
+void Print(ergon::gen::Process& self, const std::atomic<int>& signals);
 
 }  // namespace jobs

@@ -217,6 +217,69 @@ check 'the job was done' exists finished
 check 'a full disk: exit status 1' is "$?" 1
 check 'it says so' says 'jobs: cannot write to standard output: No space left on device'
 
+script zero <<<'printf "a\0b\nnext\n"'
+echo 'zero : ./zero' >list
+run list
+check 'a line with a zero byte' is "$(tr '\0' 0 <out | head -2)" $'zero | a0b\nzero | next'
+
+# Nobody reads. Each of these is started by unread, and its output is read from 3 by whoever wants to.
+mkfifo unread
+unread() {
+  true >begun
+  "$program" "$@" list >unread 2>err &
+  background=$!
+  exec 3<unread
+}
+has_ended() { has_died "$background"; }
+script floods <<<'trap "touch heard" TERM; echo >>begun; yes & while true; do wait || sleep 0.01; done'
+echo 'flood : ./floods' >list
+rm -f heard
+unread --grace 60
+begun() { [[ -s begun ]]; }
+# The pipe is full: it works no more.
+ticks() { cut -d' ' -f14,15 "/proc/$background/stat" 2>/dev/null; }
+waits() {
+  local before
+  before=$(ticks)
+  read -rt 0.1 <> <(:)
+  begun && [[ -n $before && $(ticks) == "$before" ]]
+}
+check 'nobody reads: it waits' eventually waits
+kill -TERM "$background"
+check 'nobody reads: SIGTERM is heard' eventually exists heard
+kill -TERM "$background"
+check 'nobody reads: a second signal ends it' eventually has_ended
+kill -KILL "$background" 2>/dev/null
+end
+check 'nobody reads: its status' is "$status" 143
+exec 3<&-
+check 'nobody reads: no process is left' eventually all_have_died
+
+echo 'flood timeout=300ms : ./floods' >list
+true >pids
+unread
+check 'nobody reads a job with a time' eventually begun
+check 'it is killed' eventually all_have_died
+check 'which waits to be told' test -e "/proc/$background"
+cat <&3 >out
+end
+check 'and is told' says 'jobs: flood: took too long, killed'
+check 'and counts' is "$status $(state flood)" '1 failed 1'
+exec 3<&-
+
+script is_quick <<<'head -c 60000 /dev/zero | tr "\0" x; echo; head -c 60000 /dev/zero | tr "\0" x; echo; echo end'
+echo 'quick timeout=2s : ./is_quick' >list
+true >pids
+unread
+has_run() { [[ -s pids ]] && all_have_died; }
+check 'a program ends in time' eventually has_run
+read -rt 2.5 <> <(:)
+cat <&3 >out
+end
+check 'it has succeeded, though it is read later' is "$status $(state quick)" '0 succeeded 1'
+check 'and nothing of it is lost' is "$(grep -c '^quick | ' out)" 3
+exec 3<&-
+
 run --help
 check 'help' is "$status" 0
 check 'help explains' prints '^  -n, *--at-once N '
