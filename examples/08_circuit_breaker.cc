@@ -3,6 +3,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -30,6 +32,7 @@ class Connection : public act::Actor {
   gen::Status HandleMessage(gen::PID from, gen::Message& message) override {
     auto job = message.Take<Job>();
     const act::Caller caller = job.caller;
+    if (job.query.key < 0) throw std::logic_error("a bug");  // nobody is told anything
     // The breaker and the caller may be gone: that is no concern of a worker's.
     if (outage.fetch_sub(1) > 0) {
       (void)Send(from, Failed{});
@@ -81,10 +84,13 @@ class Breaker : public act::StateMachine<Circuit> {
   }
 
   act::Transition HalfOpen(act::StateEvent& event) {
-    if (event.Is<Query>() && probing_) return Postpone();  // handled when the probe has told
+    if (event.Is<Query>() && probe_) return Postpone();  // handled when the probe has told
     if (auto* query = event.As<Query>()) {
-      probing_ = true;
-      return Forward(*query, event.Caller());
+      probe_ = event.Caller();
+      return Forward(*query, *probe_).StateTimeout(1s);  // its worker may end without a word
+    }
+    if (event.IsStateTimeout()) {
+      return GoTo(Circuit::kOpen).ReplyErrorTo(*probe_, gen::Error("no answer"));
     }
     if (event.Is<Failed>()) return GoTo(Circuit::kOpen);
     if (event.Is<Worked>()) return GoTo(Circuit::kClosed);
@@ -93,7 +99,7 @@ class Breaker : public act::StateMachine<Circuit> {
 
   act::Entry Enter(const Circuit&) {
     failures_ = 0;
-    probing_ = false;
+    probe_.reset();
     return {};
   }
   act::Entry EnterOpen(const Circuit&) { return act::Entry().StateTimeout(1s); }
@@ -104,8 +110,8 @@ class Breaker : public act::StateMachine<Circuit> {
   }
 
   gen::PID pool_;
-  int failures_ = 0;  // one after the other
-  bool probing_ = false;
+  int failures_ = 0;                  // one after the other
+  std::optional<act::Caller> probe_;  // whose query it is
 };
 
 int main() {
@@ -123,6 +129,7 @@ int main() {
 
   for (int key = 1; key <= 4; ++key) std::printf("query %d: %s\n", key, ask(key).c_str());
   std::printf("a probe: %s\n", ask_until_tried(5).c_str());
+  std::printf("a probe: %s\n", ask_until_tried(-1).c_str());
   std::printf("a probe: %s\n", ask_until_tried(6).c_str());
   std::printf("query 7: %s\n", ask(7).c_str());
   std::printf("the circuit is %s\n", node.Inspect(breaker).value().at("state").c_str());
@@ -133,6 +140,7 @@ int main() {
 //         query 3: no connection
 //         query 4: circuit open
 //         a probe: no connection
+//         a probe: no answer
 //         a probe: 12
 //         query 7: 14
 //         the circuit is closed
