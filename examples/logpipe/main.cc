@@ -4,7 +4,9 @@
 #include <memory>
 #include <variant>
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <ergon/node/node.h>
 
@@ -18,22 +20,38 @@ using namespace ergon;
 
 namespace {
 
+// Standard input is that of others, too, as of the shell. Asio makes it non-blocking for all who have it.
+class SharedInput {
+ public:
+  SharedInput() = default;
+  ~SharedInput() {
+    if (flags_ >= 0) ::fcntl(STDIN_FILENO, F_SETFL, flags_);
+  }
+  SharedInput(const SharedInput&) = delete;
+  SharedInput& operator=(const SharedInput&) = delete;
+
+ private:
+  const int flags_ = ::fcntl(STDIN_FILENO, F_GETFL);
+};
+
+gen::Result<void> Pump(const Options& options, const std::shared_ptr<Traffic>& traffic) {
+  const SharedInput input;  // longer than the node
+  auto node = node::Start("logpipe@localhost", options.node);
+  if (!node) return node.error();
+  auto root = node->Spawn(gen::Factory<Root>(options, traffic), {.init_timeout = gen::kInfinite});
+  if (!root) return root.error();
+  (void)node->WaitProcess(*root);  // all sources have ended, or a signal has come
+  return {};
+}
+
 int Run(Options options) {
   std::signal(SIGPIPE, SIG_IGN);  // who reads the output may go: that is an error of a write
   options.node.stop_on_signal = true;
-  auto node = node::Start("logpipe@localhost", options.node);
-  if (!node) {
-    fmt::print(stderr, "logpipe: {}\n", node.error().ToString());
-    return 1;
-  }
   const auto traffic = std::make_shared<Traffic>();
-  auto root = node->Spawn(gen::Factory<Root>(options, traffic), {.init_timeout = gen::kInfinite});
-  if (!root) {
-    fmt::print(stderr, "logpipe: {}\n", root.error().ToString());
+  if (const auto pumped = Pump(options, traffic); !pumped) {
+    fmt::print(stderr, "logpipe: {}\n", pumped.error().ToString());
     return 1;
   }
-  (void)node->WaitProcess(*root);  // all sources have ended, or a signal has come
-  node->Stop();
   const std::uint64_t read = traffic->read;
   const std::uint64_t written = traffic->written;
   fmt::print(stderr, "read {} lines: {} written, {} left out, {} malformed\n", read, written,

@@ -31,18 +31,41 @@ std::optional<Head> Split(std::string_view line) {
   return head;
 }
 
-// Bytes that are no ASCII stay as they are: UTF-8 is JSON's own.
+// How many bytes the first character of `text` has in UTF-8; 0: it is none.
+std::size_t SizeOfCharacter(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  if (first < 0xC2 || first > 0xF4) return 0;
+  const std::size_t size = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  if (text.size() < size) return 0;
+  // No surrogates, nothing beyond Unicode, and nothing that takes fewer bytes.
+  const int least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+  const int most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+  if (byte(1) < least || byte(1) > most) return 0;
+  for (std::size_t i = 2; i < size; ++i) {
+    if (byte(i) < 0x80 || byte(i) > 0xBF) return 0;
+  }
+  return size;
+}
+
+// UTF-8 is JSON's own. A byte that is none becomes the character for that.
 void AppendQuoted(std::string& json, std::string_view text) {
   json += '"';
-  for (const char byte : text) {
-    if (byte == '"' || byte == '\\') {
+  while (!text.empty()) {
+    const std::size_t size = SizeOfCharacter(text);
+    const char first = text.front();
+    if (size == 0) {
+      json += "\\ufffd";
+    } else if (first == '"' || first == '\\') {
       json += '\\';
-      json += byte;
-    } else if (static_cast<unsigned char>(byte) < ' ') {
-      json += fmt::format("\\u{:04x}", static_cast<unsigned>(byte));
+      json += first;
+    } else if (size == 1 && first < ' ') {
+      json += fmt::format("\\u{:04x}", static_cast<unsigned>(first));
     } else {
-      json += byte;
+      json += text.substr(0, size);
     }
+    text.remove_prefix(std::max<std::size_t>(size, 1));
   }
   json += '"';
 }

@@ -66,8 +66,12 @@ gen::Status FileSource::HandleMessage(gen::PID from, gen::Message& message) {
     (void)Send(Self(), Read{});
     return gen::Continue();
   }
-  if (bytes == 0 && (!begun_.empty() || is_long_)) SendLine(std::move(begun_));
+  if (bytes == 0) SendRest();
   return gen::Stop(gen::Reason::Normal());
+}
+
+void FileSource::Terminate(const gen::Reason&) {
+  if (pipe_ != nullptr) SendRest();  // nobody else has it; a file has the whole line
 }
 
 long FileSource::ReadChunk() {
@@ -104,6 +108,11 @@ void FileSource::SendLines(std::string_view chunk) {
     is_long_ = false;
     chunk.remove_prefix(end + 1);
   }
+}
+
+void FileSource::SendRest() {
+  if (!begun_.empty() || is_long_) SendLine(std::exchange(begun_, {}));
+  is_long_ = false;
 }
 
 void FileSource::SendLine(std::string line) {

@@ -34,12 +34,14 @@ class FileSource : public ergon::act::Actor {
   struct Read {};
   ergon::gen::Status Init(const ergon::gen::Args& args) override;
   ergon::gen::Status HandleMessage(ergon::gen::PID from, ergon::gen::Message& message) override;
+  void Terminate(const ergon::gen::Reason& reason) override;
 
   // 0, or the error.
   int Open(struct stat& status);
   // How many bytes; 0: the end; less: an error, which was told, or it is to stop.
   long ReadChunk();
   void SendLines(std::string_view chunk);
+  void SendRest();  // the line without an end
   void SendLine(std::string line);
 
   const std::string name_;

@@ -1,6 +1,7 @@
 #include "writer.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -79,7 +80,12 @@ int Writer::Write(std::string_view text) const {
   const gen::Blocking blocking;
   while (!text.empty()) {
     const long written = ::write(file_, text.data(), text.size());
-    if (written < 0 && errno != EINTR) return errno;  // here: this may be another thread afterwards
+    if (written < 0 && errno == EAGAIN) {  // a terminal that is an input, too
+      pollfd output{file_, POLLOUT, 0};
+      ::poll(&output, 1, -1);
+    } else if (written < 0 && errno != EINTR) {
+      return errno;  // here: this may be another thread afterwards
+    }
     if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
   }
   return 0;

@@ -27,6 +27,10 @@ printf '<11>a: one\nno priority\n<999>b: too large\n<11>no colon\n<11>: no tag\n
 run shapes
 check 'other shapes are counted' says 'read 7 lines: 3 written, 0 left out, 4 malformed'
 check 'quotes and control characters' grep -qF '{"severity":"warning","tag":"c","text":"\"q\" \\ \u0009"}' out
+printf '<11>utf: \xff \xc3\xa9 \xc3 \xed\xa0\x80 \xf0\x9f\x98\x80 \xf4\x90\x80\x80 \xc0\xaf \xe2\x82' >bytes
+"$program" bytes >bytes.json 2>err
+utf=$'\\ufffd \xc3\xa9 \\ufffd \\ufffd\\ufffd\\ufffd \xf0\x9f\x98\x80 \\ufffd\\ufffd\\ufffd\\ufffd \\ufffd\\ufffd \\ufffd\\ufffd'
+check 'what is no UTF-8 is marked' is "$(<bytes.json)" '{"severity":"error","tag":"utf","text":"'"$utf"'"}'
 check 'the last line needs no end' grep -qF '{"severity":"notice","tag":"d","text":"no end"}' out
 { head -c 2000000 /dev/zero | tr '\0' x; printf '\n<11>a: after\n'; } >long
 run long
@@ -47,13 +51,14 @@ background=
 mkfifo pipe
 start pipe
 exec 4>pipe
-lines 10 >&4
+printf '%s\n<11>app1: begun' "$(lines 10)" >&4
 written() { [[ $(wc -l <out) == "$1" ]]; }
 check 'a pipe is written out while it is open' eventually written 10
 kill -TERM "$background"
 wait "$background"
 check 'SIGTERM ends it in order' is "$?" 0
-check 'with what it has read' says 'read 10 lines: 10 written'
+check 'with what it has read' says 'read 11 lines: 11 written'
+check 'of a line that has begun, too' grep -qF '"text":"begun"' out
 exec 4>&-
 background=
 
@@ -71,6 +76,16 @@ kill -INT "$background"
 wait "$background"
 check 'SIGINT ends it in order' is "$?" 0
 background=
+
+# A terminal is one open file as input and as output: what makes one of them non-blocking does so for both.
+if command -v script >/dev/null; then
+  SHELL=/bin/bash script -qec "$program log - 2>err; cat /proc/self/fdinfo/0 >flags" screen </dev/null >/dev/null
+  check 'a terminal, both input and output' is "$(grep -c '^{"severity":' screen)" 30000
+  check 'is no error' says 'read 30000 lines: 30000 written, 0 left out, 0 malformed'
+  check 'and stays as it was' is "$((8#$(sed -n 's/^flags:[^0-9]*//p' flags) & 8#4000))" 0
+else
+  echo 'skipped the terminal: there is no script(1)'
+fi
 
 run missing
 check 'no such file' is "$status" 1
