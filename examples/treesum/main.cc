@@ -80,7 +80,8 @@ int Run(const Options& options) {
   Signals signals(stop, [started, tally] {
     RunResult result{.summary = {.files = tally->files, .bytes_read = tally->bytes_read},
                      .elapsed = Clock::now() - started};
-    WriteMessage("interrupted after " + DescribeRun(result) + ", without waiting any longer");
+    WriteMessageIfReady("interrupted after " + DescribeRun(result) +
+                        ", without waiting any longer");
   });
 
   // Workers wait for disks, so each gets a thread even if there are fewer cores.

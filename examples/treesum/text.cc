@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <fmt/core.h>
+#include <poll.h>
 #include <unistd.h>
 
 namespace treesum {
@@ -73,6 +74,11 @@ void WriteMessage(std::string_view text) {
   line += text;
   line += '\n';
   WriteError(line);
+}
+
+void WriteMessageIfReady(std::string_view text) {
+  pollfd errors{STDERR_FILENO, POLLOUT, 0};
+  if (::poll(&errors, 1, 0) != 0) WriteMessage(text);
 }
 
 void WriteError(std::string_view text) {

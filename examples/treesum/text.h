@@ -24,6 +24,8 @@ namespace treesum {
 
 // Writes one line "treesum: <text>" to standard error, in one piece.
 void WriteMessage(std::string_view text);
+// Likewise, but only if standard error takes it without waiting.
+void WriteMessageIfReady(std::string_view text);
 // Writes to standard error as it is.
 void WriteError(std::string_view text);
 

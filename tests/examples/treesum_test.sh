@@ -310,6 +310,25 @@ check 'SIGINT ends it all the same' stops INT 130
 check 'it says how far it got' grep -qE '^treesum: interrupted after [0-9,]+ files, ' err
 exec 3<&-
 
+mkdir broken
+(cd broken && for i in {1..3000}; do ln -s nowhere "a-link-whose-message-fills-the-pipe-$i"; done)
+mkfifo messages
+"$program" broken >out 2>messages &
+background=$!
+exec 3<messages
+read -r _ <&3  # it has begun
+check 'nobody reads its messages: it waits' eventually waits
+kill -INT "$background"
+kill -INT "$background"
+has_ended() { [[ $(cut -d' ' -f3 "/proc/$background/stat" 2>/dev/null) =~ ^Z?$ ]]; }
+check 'SIGINT ends it all the same' eventually has_ended
+kill -KILL "$background" 2>/dev/null
+wait "$background"
+status=$?
+background=
+check 'and it says so by its status' is "$status" 130
+exec 3<&-
+
 # -- a terminal --
 
 if command -v script >/dev/null; then
