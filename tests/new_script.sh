@@ -47,7 +47,10 @@ refused "cannot make '/proc/first': No such file or directory" /proc/first
 for name in 1st my-project 'two words' 'a;b' 'größe' _first; do
   refused "'$name' is no name for a project: it takes letters, digits and '_', a letter first" "new/$name"
 done
-refused "'test' is no name for a project: CMake uses it" test
+for name in all ALL_BUILD clean codegen edit_cache help install INSTALL package PACKAGE package_source preinstall \
+  rebuild_cache RUN_TESTS test ZERO_CHECK CMakeFiles Testing; do
+  refused "'$name' is no name for a project: CMake uses it" "$name"
+done
 long=$(printf 'x%.0s' {1..65})
 refused "'$long' is too long a name for a project: it has 65 letters, 64 are the most" "$long"
 if [[ $(id -u) != 0 ]]; then  # root may do everything
