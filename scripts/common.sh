@@ -41,6 +41,12 @@ build() (
   shift
   log=build/$preset.log
   mkdir -p build
+  # Two at once in the same folder would spoil it.
+  exec 9>"build/$preset.lock"
+  if ! flock --nonblock 9; then
+    say "$preset: waiting for another build in $root/build/$preset"
+    flock 9
+  fi
   say "$preset: building${*:+ $*}"
   start=$SECONDS
   if ! cmake --preset "$preset" "${cmake_options[@]}" >"$log" 2>&1; then

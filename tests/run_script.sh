@@ -35,6 +35,16 @@ same() {
 export LC_ALL=C
 cd "$work"
 same 'a directory' checkout/examples checkout/examples
+# While somebody else builds there, it waits, and says so.
+exec 8>checkout/build/release.lock
+flock 8
+checkout/scripts/run checkout/examples >out 2>err 8>&- &
+running=$!
+until grep -q '^== release: waiting for another build in .*/build/release$' err || ! kill -0 "$running" 2>/dev/null; do sleep 0.01; done
+kill -0 "$running" 2>/dev/null || { echo 'FAIL: it builds while somebody else does'; failed=1; }
+grep -q 'building' err && { echo 'FAIL: it does not wait'; failed=1; }
+exec 8>&-
+wait "$running" || { echo 'FAIL: after another build it does not go on'; failed=1; }
 # With the log that the first run has left there.
 same 'no directory: the checkout' "$work/checkout"
 exit $failed
