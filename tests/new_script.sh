@@ -76,4 +76,7 @@ elif [[ $said != *"100% tests passed, 0 tests failed out of 1"* ]]; then
 fi
 printed=$("some where/first/build/first" 12 -7) || fail "the project's program fails"
 [[ $printed == $'144\n49' ]] || fail "the project's program prints '$printed', not 144 and 49"
+! "some where/first/build/first" 12 >/dev/full 2>full.err || fail "the project's program does not notice a full disk"
+[[ $(<full.err) == "cannot write to standard output: No space left on device" ]] ||
+  fail "the project's program says '$(<full.err)' of a full disk"
 exit $failed

@@ -1,5 +1,6 @@
 // usage: @NAME@ NUMBER...
 // Prints the square of each number.
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
@@ -30,6 +31,10 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "'%s': %s\n", argv[i], answer.error().ToString().c_str());
       status = 1;
     }
+  }
+  if (std::fflush(stdout) != 0) {
+    std::fprintf(stderr, "cannot write to standard output: %s\n", std::strerror(errno));
+    status = 1;
   }
   return status;  // the end of the node stops the application, and waits for it
 }
