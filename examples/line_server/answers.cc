@@ -49,7 +49,6 @@ class Answerer : public act::Actor {
 }  // namespace
 
 std::string AnswerTo(std::string_view line) {
-  if (line.ends_with('\r')) line.remove_suffix(1);
   const std::string_view command = TakeWord(line);
   if (command == "echo") return std::string(line);
   if (command == "sum") return Sum(line);

@@ -57,7 +57,8 @@ void Connection::Serve(asio::ip::tcp::socket& socket) {
       if (size.error() == asio::error::operation_aborted) Write(socket, "error: server stops");
       return;
     }
-    const std::string line = input.substr(0, *size - 1);
+    std::string line = input.substr(0, *size - 1);
+    if (line.ends_with('\r')) line.pop_back();
     input.erase(0, *size);
     if (line == "quit") return;
     const auto answer = Call<std::string>(answerers, Line{line});

@@ -79,7 +79,7 @@ void Listener::Start(tcp::socket socket) {
   if (!connection) return Refuse(socket, connection.error().ToString());
   ++traffic_->accepted;
   ++traffic_->open;
-  if (!Send(*connection, Accepted{std::move(socket)})) --traffic_->open;
+  (void)Send(*connection, Accepted{std::move(socket)});  // one that has ended has counted itself
 }
 
 }  // namespace line_server

@@ -17,6 +17,7 @@ check 'echo' is "$(ask 'echo some text\nquit\n')" 'some text'
 check 'upper' is "$(ask 'upper some text\nquit\n')" 'SOME TEXT'
 check 'sum' is "$(ask 'sum 1 -2 30\nquit\n')" 29
 check 'lines that come together' is "$(ask 'echo 1\necho 2\necho 3\nquit\n')" $'1\n2\n3'
+check 'ends of lines as of telnet' is "$(ask 'echo 1\r\nquit\r\necho 2\r\n')" 1
 check 'an empty line' is "$(ask '\nquit\n')" 'error: "" is none of echo, upper, sum, quit'
 check 'no such command' is "$(ask 'add 1\nquit\n')" 'error: "add" is none of echo, upper, sum, quit'
 check 'no number' is "$(ask 'sum 1 x\nquit\n')" 'error: "x" is not a number that fits'
