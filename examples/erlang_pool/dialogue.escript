@@ -17,6 +17,8 @@ main([Program]) ->
     say("net_adm:ping(~p) -> ~p", [Cpp, pong = net_adm:ping(Cpp)]),
     ask(Pool, {count, <<"to be or not to be">>}, {ok, 6}),
     ask(Pool, #{customer => <<"Ann">>, items => [#{name => <<"tea">>, price => 250}, #{name => <<"cup">>, price => 750}]}, 1000),
+    Dear = #{name => <<"gold">>, price => 9223372036854775807},
+    ask(Pool, #{customer => <<"Ann">>, items => [Dear, Dear]}, {error, <<"the sum does not fit">>}),
     ask(Pool, {count, 42}, fun({error, {incorrect, _}}) -> true; (_) -> false end),
     ask(Pool, {what, is, this}, fun({error, {unsupported, _}}) -> true; (_) -> false end),
     %% A worker that crashes: its caller is told, and the pool goes on with another one.

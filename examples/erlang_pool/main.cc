@@ -72,7 +72,11 @@ class Worker : public act::Actor {
     }
     if (auto* order = request.As<Order>()) {
       std::int64_t total = 0;
-      for (const Item& item : order->items) total += item.price;
+      for (const Item& item : order->items) {
+        if (__builtin_add_overflow(total, item.price, &total)) {
+          return gen::ReplyError(gen::Error("the sum does not fit"));
+        }
+      }
       return gen::Reply(total);
     }
     if (request.Is<gen::Atom>())

@@ -2,6 +2,9 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <cstdint>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include <ergon/act/actor.h>
@@ -66,6 +69,21 @@ TEST_CASE("an offer is the sum of the articles, less what a voucher saves") {
   CHECK(node.Call(prices, Order{{{"jam", 1}}, {}}).error().detail() == "jam: no such article");
   CHECK(node.Call(prices, Order{{{"tea", 0}}, {}}).error().detail() ==
         "tea: 0 of them: 1 to 1000000 can be ordered");
+}
+
+TEST_CASE("an order whose sum does not fit gets an error") {
+  Simulation sim(1);
+  gen::Node& node = sim.Node("prices@test");
+  node.Spawn(gen::Factory<Tree>(PricesOptions{})).value();
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  REQUIRE(node.Send(Named(node, kCatalog), SetPrice{"gold", kMost}));
+  sim.RunUntilIdle();
+  const auto ask = [&](std::vector<Item> items) {
+    return node.Call(Named(node, kPrices), Order{std::move(items), {}});
+  };
+  CHECK(ask({{"gold", 1}}).value().cents == kMost);
+  CHECK(ask({{"gold", 2}}).error().detail() == "gold: 2 of them: the sum does not fit");
+  CHECK(ask({{"gold", 1}, {"tea", 1}}).error().detail() == "tea: 1 of them: the sum does not fit");
 }
 
 TEST_CASE("all workers know a new price before the watchers hear of it") {

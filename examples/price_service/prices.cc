@@ -56,7 +56,12 @@ class Worker : public act::Actor {
         return gen::Error(fmt::format("{}: {} of them: 1 to {} can be ordered", item.article,
                                       item.count, kMostOfOne));
       }
-      offer.cents += *cents * item.count;
+      std::int64_t price = 0;
+      if (__builtin_mul_overflow(*cents, item.count, &price) ||
+          __builtin_add_overflow(offer.cents, price, &offer.cents)) {
+        return gen::Error(
+            fmt::format("{}: {} of them: the sum does not fit", item.article, item.count));
+      }
     }
     if (order.voucher == "TEN_PERCENT") offer.saved = offer.cents / 10;
     offer.cents -= offer.saved.value_or(0);
