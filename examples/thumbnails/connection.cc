@@ -105,6 +105,8 @@ void Connection::Serve(beast::tcp_stream& stream) {
     response.keep_alive(!too_large && parser.keep_alive());
     response.set("traceresponse", trace.HeaderOf(gen::NewTraceId()));
     response.prepare_payload();
+    if (parser.get().method() == http::verb::head)
+      response.body().clear();  // only its length is told
     Log().Debug("{} {}: {}", std::string(parser.get().method_string()),
                 std::string(parser.get().target()), response.result_int());
     if (!http::async_write(stream, response, node::BoostAwait(stream, kSlowest))) return;

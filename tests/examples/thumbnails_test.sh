@@ -44,6 +44,12 @@ check 'an endless comment' is "$(post 'P6 #')" '400 width: not a number from 1 t
 check 'too large' is "$(post "$(head -c 101 /dev/zero | tr '\0' a)")" '413 the request has more than 100 bytes'
 check 'another page' is "$(http $'POST /other HTTP/1.0\r\n\r\n')" '404 there is only /thumbnail'
 check 'no POST' is "$(http $'GET /thumbnail HTTP/1.0\r\n\r\n')" '405 POST an image'
+exec 3<>"/dev/tcp/127.0.0.1/$port"
+printf '%s\r\n' 'HEAD /thumbnail HTTP/1.1' 'Host: here' '' 'GET /other HTTP/1.1' 'Host: here' 'Connection: close' '' >&3
+timeout 20 cat <&3 | tr -d '\r' >heads
+exec 3>&-
+check 'a HEAD and what comes after it' is "$(sed -nE 's/^HTTP[^ ]* ([0-9]*) .*/\1/p' heads | paste -sd' ')" '405 404'
+check 'HEAD: an answer without a body' is "$(grep -ciE '^content-length: 14$' heads) $(grep -cF 'POST an image' heads)" '1 0'
 check 'no HTTP' is "$(http $'hello\r\n\r\n')" ''
 
 stop TERM
