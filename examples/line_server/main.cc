@@ -1,6 +1,7 @@
 // line_server: answers lines of text over TCP. Each connection is a process with straight-line code.
 // See README.md.
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -30,6 +31,8 @@ bool Written() {
 }
 
 int Run(const Options& options) {
+  std::signal(SIGPIPE,
+              SIG_IGN);  // who reads the output or the log may go: that is an error of a write
   RaiseFileLimit();
   auto node = node::Start("lines@localhost", {.log_level = gen::LogLevel::kWarning}).value();
   const auto traffic = std::make_shared<Traffic>();

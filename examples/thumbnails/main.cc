@@ -1,5 +1,6 @@
 // thumbnails: scales images down, over HTTP. See README.md.
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -33,6 +34,8 @@ int Fail(const gen::Error& error) {
 }
 
 int Run(const Options& options) {
+  std::signal(SIGPIPE,
+              SIG_IGN);  // who reads the output or the log may go: that is an error of a write
   auto node = node::Start("thumbnails@localhost", options.node);
   if (!node) return Fail(node.error());
   const auto traffic = std::make_shared<Traffic>();

@@ -38,6 +38,18 @@ run() {
   "$program" "$@" >out 2>err
   status=$?
 }
+# open_unread FILE-DESCRIPTOR: opens it as a pipe that nobody reads any more.
+open_unread() {
+  eval "exec $1> >(exit)"
+  wait $!
+}
+# run_unread ARGUMENT...: as run, but nobody reads the output.
+run_unread() {
+  open_unread 9
+  "$program" "$@" >&9 2>err
+  status=$?
+  exec 9>&-
+}
 # run_as_nobody ARGUMENT...: likewise, by a user without rights: for root with a copy that he may read.
 run_as_nobody() {
   if [[ $(id -u) != 0 ]]; then

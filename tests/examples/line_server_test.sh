@@ -66,6 +66,9 @@ check 'help explains' prints '^  -c,--connections N '
 "$program" >/dev/full 2>err
 check 'a full disk: exit status 1' is "$?" 1
 check 'a full disk is reported' says 'line_server: cannot write to standard output: No space left on device'
+run_unread --port 0
+check 'nobody reads the output: exit status 1' is "$status" 1
+check 'and it is reported' says 'line_server: cannot write to standard output: Broken pipe'
 for wrong in '--port 65536' '-p x' '-p nan' '-c 0' '-c nan' '-i -1' '-i nan' '-i inf' '-i 1x' '-i 86401' '--nonsense' 'argument'; do
   # shellcheck disable=SC2086
   run $wrong

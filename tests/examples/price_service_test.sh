@@ -53,6 +53,9 @@ check 'and it says why' says '"short" is not of the form name@host'
 "$program" --name "$name" >/dev/full 2>err
 check 'a full disk: exit status 1' is "$?" 1
 check 'a full disk is reported' says 'price_service: cannot write to standard output: No space left on device'
+run_unread --name "$name"
+check 'nobody reads the output: exit status 1' is "$status" 1
+check 'and it is reported' says 'price_service: cannot write to standard output: Broken pipe'
 # As somebody who must not, if there are such ports here.
 if (($(cat /proc/sys/net/ipv4/ip_unprivileged_port_start) > 1)); then
   run_as_nobody --name "$name" --http-port 1

@@ -18,6 +18,9 @@ check 'all of the uneven share' prints '^20001 operations of 7 customers'
 "$program" -n 100 >/dev/full 2>err
 check 'a full disk: exit status 1' is "$?" 1
 check 'reported' says 'queue_service: cannot write to standard output: No space left on device'
+run_unread -n 100
+check 'nobody reads the output: exit status 1' is "$status" 1
+check 'and it is reported' says 'queue_service: cannot write to standard output: Broken pipe'
 
 run --help
 check 'help' is "$status" 0

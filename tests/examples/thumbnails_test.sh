@@ -67,6 +67,23 @@ check 'and it goes on' is "$(post 'P6 1 1 255\nRGB')" '200 P6 1 1 255 RGB'
 stop TERM
 check 'it ends in order' is "$status" 0
 
+echo 'log_level = "info"' >node.toml
+open_unread 9
+rm -f out
+set -m
+"$program" --config node.toml >out 2>&9 &
+background=$!
+set +m
+exec 9>&-
+eventually listens
+port=$(sed -n 's/^listening at .* port //p' out)
+echo 'log_level = "nonsense"' >node.toml
+kill -HUP "$background"  # it has something to say, and nobody hears it
+post_goes_on() { is "$(post 'P6 1 1 255\nRGB')" '200 P6 1 1 255 RGB'; }
+check 'nobody reads the log: it goes on' post_goes_on
+stop TERM
+check 'and ends in order' is "$status" 0
+
 serve --size 2 --max-body 100
 # The trace of a request: traced HEADER... prints that of the answer, and its flags.
 trace=0af7651916cd43dd8448eb211c80319c
@@ -149,6 +166,9 @@ check 'help explains the options of the node' prints '^  --workers NUMBER'
 "$program" >/dev/full 2>err
 check 'a full disk: exit status 1' is "$?" 1
 check 'a full disk is reported' says 'thumbnails: cannot write to standard output: No space left on device'
+run_unread --port 0
+check 'nobody reads the output: exit status 1' is "$status" 1
+check 'and it is reported' says 'thumbnails: cannot write to standard output: Broken pipe'
 for wrong in '--port 65536' '--port nan' '--pool 0' '--queue 0' '--size 0' '--size 10001' '--max-body 0' '--max-body 1x' \
   '--workers 1' '--log-level loud' '--config nowhere' '--nonsense' 'argument'; do
   # shellcheck disable=SC2086
