@@ -123,7 +123,7 @@ class Try {
   std::int64_t started_ = 0;
   bool is_stopping_ = false;
   std::optional<node::PortExit>
-      exit_;  // it has ended, and what it has written is to be printed yet
+      exit_;  // it has ended; some of what it has written is to be printed
 };
 
 }  // namespace

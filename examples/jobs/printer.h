@@ -8,10 +8,10 @@
 
 namespace jobs {
 
-// To the printer. As a message it is answered with Printed, as a request with its Reply, when it has been written.
+// To the printer. As a message it is answered with Printed, as a request with its Reply, when it has been written. The
+// Reply is 0, or the system's error; ECANCELED: nobody reads, and the printer has stopped waiting for that.
 struct Line {
-  using Reply =
-      int;  // 0, or the system's error; ECANCELED: nobody takes it, and it was not waited for any longer
+  using Reply = int;
   int file;          // descriptor
   std::string text;  // without the newline at its end
 };
