@@ -48,9 +48,9 @@
 // ObserverOptions::metrics_period, and yields to others meanwhile. All who ask in that time get the same bytes; a table
 // that is sorted or searched in another way is found anew, and so is another process. It looks at each process, about a
 // microsecond the first time it sees one and some nanoseconds later, and asks each pool. A process that is shown by
-// itself is asked, too, and has half a second to answer. The first look at a process takes up to 700 bytes, as
-// Node::Dump does. The number of connections, the size and the time of a request and the time for an answer are
-// limited.
+// itself is asked, too, and has half a second to answer; meanwhile others wait. The first look at a process takes up
+// to 700 bytes, as Node::Dump does. The number of connections, the size and the time of a request and the time for an
+// answer are limited.
 //
 // The end. The listener and the connections end with the process, which does not wait for a client that does not read.
 // After StopProcess, or an orderly end by a supervisor, its port is free.

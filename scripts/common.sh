@@ -41,7 +41,8 @@ build() (
   shift
   log=build/$preset.log
   mkdir -p build
-  # Two at once in the same folder would spoil it.
+  # Two at once in the same folder would spoil it. What they start, such as a compiler cache, may live longer, and does not
+  # get the lock.
   exec 9>"build/$preset.lock"
   if ! flock --nonblock 9; then
     say "$preset: waiting for another build in $root/build/$preset"
@@ -49,14 +50,14 @@ build() (
   fi
   say "$preset: building${*:+ $*}"
   start=$SECONDS
-  if ! cmake --preset "$preset" "${cmake_options[@]}" >"$log" 2>&1; then
+  if ! cmake --preset "$preset" "${cmake_options[@]}" >"$log" 2>&1 9>&-; then
     cat "$log"
     die "cannot configure build/$preset"
   fi
   command=(cmake --build "build/$preset" --parallel "$jobs" ${*:+--target "$@"})
   if [[ -t 1 ]]; then
-    NINJA_STATUS='[%f/%t %es] ' "${command[@]}" || die "cannot build build/$preset"
-  elif ! "${command[@]}" >"$log" 2>&1; then
+    NINJA_STATUS='[%f/%t %es] ' "${command[@]}" 9>&- || die "cannot build build/$preset"
+  elif ! "${command[@]}" >"$log" 2>&1 9>&-; then
     sed -n '/^FAILED: /,$p' "$log" | head -n 200
     die "cannot build build/$preset; the whole log is $log"
   fi

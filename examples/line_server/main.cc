@@ -31,8 +31,8 @@ bool Written() {
 }
 
 int Run(const Options& options) {
-  std::signal(SIGPIPE,
-              SIG_IGN);  // who reads the output or the log may go: that is an error of a write
+  // Who reads the output or the log may go: that is an error of a write.
+  std::signal(SIGPIPE, SIG_IGN);
   RaiseFileLimit();
   auto node = node::Start("lines@localhost", {.log_level = gen::LogLevel::kWarning}).value();
   const auto traffic = std::make_shared<Traffic>();

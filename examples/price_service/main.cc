@@ -45,8 +45,8 @@ void StopAtEndOfInput(gen::Process& self) {
 }
 
 int Run(Options options) {
-  std::signal(SIGPIPE,
-              SIG_IGN);  // who reads the output or the log may go: that is an error of a write
+  // Who reads the output or the log may go: that is an error of a write.
+  std::signal(SIGPIPE, SIG_IGN);
   // What has no value is nil in Elixir, and Erlang's tools may look at the node.
   options.node.network = dist::Erlang({.absent = dist::Absent::kNil, .observable = true});
   options.node.stop_on_signal = true;

@@ -66,8 +66,8 @@ bool CountCells(const node::Node& node, const Options& options, const Verdict& v
 }
 
 int Run(const Options& options) {
-  std::signal(SIGPIPE,
-              SIG_IGN);  // who reads the output or the log may go: that is an error of a write
+  // Who reads the output or the log may go: that is an error of a write.
+  std::signal(SIGPIPE, SIG_IGN);
   const Signals signals;
   auto node = node::Start("queue@localhost", {.log_level = gen::LogLevel::kError}).value();
   const gen::PID queue = node.Spawn(act::Serializer::Of(gen::Factory<Queue>())).value();

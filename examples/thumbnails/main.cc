@@ -34,8 +34,8 @@ int Fail(const gen::Error& error) {
 }
 
 int Run(const Options& options) {
-  std::signal(SIGPIPE,
-              SIG_IGN);  // who reads the output or the log may go: that is an error of a write
+  // Who reads the output or the log may go: that is an error of a write.
+  std::signal(SIGPIPE, SIG_IGN);
   auto node = node::Start("thumbnails@localhost", options.node);
   if (!node) return Fail(node.error());
   const auto traffic = std::make_shared<Traffic>();

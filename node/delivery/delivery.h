@@ -127,7 +127,7 @@ class Delivery {
   // Delivers in the name of the node: the message is counted as sent by no process.
   gen::Result<void> DeliverFromNode(gen::PID to, core::EnvelopePtr& envelope);
   // Does what Deliver does for a sender that waits for room. A pool without room does not count the message as refused:
-  // CountRefused does, when its sender waits no longer.
+  // CountRefused does, when its sender has waited in vain.
   gen::Result<void> DeliverForWaiting(gen::PID to, core::EnvelopePtr& envelope);
   void CountRefused(gen::PID to);
   // Does what the outcome of a push into the mailbox of `to` requires.

@@ -46,10 +46,10 @@ inline constexpr std::size_t kMostForeignAliases = 65'536;
 [[nodiscard]] gen::Alias AliasOf(const ForeignAlias& alias);
 
 // Returns whether an alias is one that AliasOf has made for another. Only this program knows for which. The numbers of
-// our own aliases, which are counted, are smaller.
+// our own aliases, which are counted, never have that bit.
 inline constexpr std::uint64_t kStandsForAnother = std::uint64_t{1} << 62;
 [[nodiscard]] inline bool StandsForAnother(gen::Alias alias) noexcept {
-  return alias.id >= kStandsForAnother;
+  return (alias.id & kStandsForAnother) != 0;
 }
 
 inline constexpr std::uint64_t kAliasBit = std::uint64_t{1} << 63;

@@ -12,7 +12,8 @@
 namespace ergon::node {
 namespace {
 
-// This thread delivers for a sender that waits for room. No parameter: each message of a pool would pay for passing it on.
+// This thread delivers for a sender that waits for room. No parameter: each message of a pool would pay for passing it
+// on.
 constinit thread_local bool for_waiting = false;
 
 struct ForWaiting {

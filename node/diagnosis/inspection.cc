@@ -24,11 +24,11 @@ constexpr auto kPidOf = [](const auto& entry) { return entry.pid; };
 void AppendLinks(const ProcessCold& cold, std::size_t most, std::vector<gen::PID>& links) {
   Append(cold.links, most, links, kPidOf);
   Append(cold.named_links, most, links, kPidOf);
-  if (cold.watchers.links() == 0) return;
-  for (const auto& watcher : cold.watchers) {
-    if (links.size() >= most) return;
-    if (watcher.is_link) links.push_back(watcher.pid);
-  }
+  cold.watchers.VisitLinkMakers([&](gen::PID maker) {
+    if (links.size() >= most) return false;
+    links.push_back(maker);
+    return true;
+  });
 }
 
 }  // namespace

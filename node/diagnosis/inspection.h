@@ -37,7 +37,8 @@ class Inspection {
   // ended.
   [[nodiscard]] Links LinksOf(gen::PID pid, std::size_t most) const;
   [[nodiscard]] std::vector<gen::PID> ProcessList() const;
-  // Calls `rest`, if there is one, now and then.
+  // Calls `rest`, if there is one, after each 4,096 processes. It may suspend the caller: the sums are not of one
+  // moment.
   [[nodiscard]] gen::MessageBalance MessageBalance(const std::function<void()>& rest = {}) const;
 
  private:

@@ -224,6 +224,7 @@ gen::Result<std::size_t> Groups::Send(gen::PID from, gen::Atom name,
     gen::Error why;
   };
   std::vector<Refused> refused;
+  bool is_for_none = true;  // no node has taken it, or would if it had room
   // Without the lock: `make` copies a value of the user's.
   const auto members = MembersOf(name);
   const auto send_to = [&](bool remote) {
@@ -235,6 +236,7 @@ gen::Result<std::size_t> Groups::Send(gen::PID from, gen::Atom name,
       if (delivered) {
         count();
         ++received;
+        is_for_none = false;
         continue;
       }
       const gen::Error& error = delivered.error();
@@ -245,6 +247,7 @@ gen::Result<std::size_t> Groups::Send(gen::PID from, gen::Atom name,
       const bool failed = error.code() == gen::ErrorCode::kInternal;  // its mailbox threw
       if (error == gen::ErrProcessMailboxFull || error == gen::ErrBusy || failed) {
         count();
+        is_for_none = false;
         delivery_.Drop(std::move(envelope), member,
                        failed ? gen::DropReason::kFailed : gen::DropReason::kMailboxFull, error);
       }
@@ -252,7 +255,7 @@ gen::Result<std::size_t> Groups::Send(gen::PID from, gen::Atom name,
   };
   // Those of other nodes first: that a message cannot go to any of them is known before anybody has got it.
   if (transport_ != nullptr) send_to(true);
-  if (received == 0 && !refused.empty()) return std::move(refused.front().why);
+  if (is_for_none && !refused.empty()) return std::move(refused.front().why);
   for (Refused& one : refused) {
     count();
     delivery_.Drop(std::move(one.envelope), one.member, gen::DropReason::kUnreadable, one.why);

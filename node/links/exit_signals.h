@@ -45,8 +45,8 @@ class ExitSignals {
   [[nodiscard]] bool IsStop(const ProcessSlot& slot, const core::Envelope& envelope,
                             bool traps_exits) const;
   gen::Result<void> PushStop(ProcessSlot& slot, gen::PID pid, const gen::Reason& reason);
-  // Interrupts the process, after a signal was delivered. `end`: a copy of the signal's head if it will end the process;
-  // else null.
+  // Interrupts the process, after a signal was delivered. `end`: a copy of the signal's head if it will end the
+  // process; else null.
   void Interrupt(ProcessSlot& slot, gen::PID pid, const core::Envelope* end);
 
   const Addresses& addresses_;

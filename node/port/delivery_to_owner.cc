@@ -4,27 +4,21 @@
 
 namespace ergon::node {
 
-bool DeliveryToOwner::IsForGood(gen::ErrorCode code) noexcept {
-  switch (code) {
-    case gen::ErrorCode::kProcessMailboxFull:
-    case gen::ErrorCode::kOverloaded:
-    case gen::ErrorCode::kInternal:  // its mailbox threw
-      return false;
-    default:
-      return true;
-  }
+bool DeliveryToOwner::IsForNow(gen::ErrorCode code) noexcept {
+  return code == gen::ErrorCode::kProcessMailboxFull || code == gen::ErrorCode::kOverloaded;
 }
 
-bool DeliveryToOwner::MayBegin(bool paused) {
+bool DeliveryToOwner::MayBegin() {
   if (room_ == 0) {
     auto window = static_cast<std::uint64_t>(program_.options().window);
     const auto info = self_.Node().ProcessInfo(owner_);
-    const std::uint64_t waiting = info ? info->messages_queued + info->messages_held : 0;
+    const std::uint64_t queued = info ? info->messages_queued : 0;
+    const std::uint64_t waiting = queued + (info ? info->messages_held : 0);
     // A mailbox that drops its oldest refuses nothing.
     if (info && info->mailbox_size != 0)
       window = std::min<std::uint64_t>(window, info->mailbox_size);
-    // Half of it, so that looks are rare; the owner has something to do meanwhile. It may have stashed the rest.
-    if (waiting <= window / 2 || (paused && waiting < window)) room_ = window - waiting;
+    // Half of it, so that looks are rare; the owner has something to do meanwhile. What it has stashed may stay there.
+    if (queued <= window / 2 && waiting < window) room_ = window - waiting;
   }
   if (room_ == 0) return false;
   --room_;

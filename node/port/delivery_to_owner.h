@@ -19,14 +19,15 @@ class DeliveryToOwner {
       : self_(self), program_(program), owner_(owner) {}
 
   // Sends to the owner. Suspends the process while the owner has no room. Drops a message for an owner that has ended,
-  // or that has no room once the program is being killed. Returns false if the process is being ended.
+  // whose mailbox throws, or that has no room once the program is being killed. Returns false if the process is being
+  // ended.
   template <class T>
   bool Send(T message) {
-    return SendWhen([this](bool paused) { return MayBegin(paused); }, std::move(message));
+    return SendWhen([this] { return MayBegin(); }, std::move(message));
   }
   // Does the same without a look at PortOptions::window: nothing comes after it.
   bool SendLast(const PortExit& message) {
-    return SendWhen([this](bool) { return HasRoom(); }, message);
+    return SendWhen([this] { return HasRoom(); }, message);
   }
 
  private:
@@ -35,12 +36,19 @@ class DeliveryToOwner {
     int looks = 0;
     std::chrono::nanoseconds pause = kShortest;
     while (!is_gone_) {
-      if (may_send(looks == kLooks) || program_.hurry()) {
+      if (may_send() || program_.hurry()) {
         // A refused value is as it was.
         auto sent =
             self_.SendImportant(owner_, std::move(message));  // NOLINT(bugprone-use-after-move)
         if (sent) return true;
-        is_gone_ = IsForGood(sent.error().code());
+        const gen::ErrorCode code = sent.error().code();
+        if (code ==
+            gen::ErrorCode::kInternal) {  // its mailbox threw, as it may for this message only
+          self_.Log().Warning("{} does not take a message of the program's: {}", owner_,
+                              sent.error());
+          return true;
+        }
+        is_gone_ = !IsForNow(code);
         if (is_gone_ || program_.hurry()) return true;
       }
       if (looks < kLooks) {  // an owner that is only busy
@@ -59,11 +67,11 @@ class DeliveryToOwner {
   static constexpr std::chrono::milliseconds kShortest{1};
   static constexpr std::chrono::milliseconds kLongest{64};
 
-  // Returns whether a message with this error can never arrive. An owner that is a pool may be overloaded.
-  [[nodiscard]] static bool IsForGood(gen::ErrorCode code) noexcept;
+  // Returns whether the owner may take the message later. A pool may be overloaded.
+  [[nodiscard]] static bool IsForNow(gen::ErrorCode code) noexcept;
   // Looks at the owner's mailbox once for as many messages as there was room for. The next look notices what others
-  // have sent to it meanwhile. Unless the process has `paused` for it, the owner has to have handled half of them.
-  bool MayBegin(bool paused);
+  // have sent to it meanwhile.
+  bool MayBegin();
   // Returns whether one more message fits into the owner's mailbox, whatever the owner has stashed.
   [[nodiscard]] bool HasRoom() const;
 

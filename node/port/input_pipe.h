@@ -21,8 +21,8 @@ class InputPipe {
   InputPipe(const InputPipe&) = delete;
   InputPipe& operator=(const InputPipe&) = delete;
 
-  // Writes all bytes to the pipe; suspends the process while the pipe is full and the program runs. Returns their number,
-  // or kApplication, with a text: then the pipe is closed.
+  // Writes all bytes to the pipe; suspends the process while the pipe is full and the program runs. Returns their
+  // number, or kApplication, with a text: then the pipe is closed.
   gen::Result<std::size_t> Write(std::string_view bytes);
   void Close();
 

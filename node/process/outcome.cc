@@ -11,6 +11,12 @@
 #include <ergon/node/process/try_log.h>
 
 namespace ergon::node {
+namespace {
+
+// Made while there is memory; a process that cannot have a text of its own must end all the same.
+const gen::Reason& out_of_memory = *new gen::Reason(gen::Reason::Panic("out of memory"));
+
+}  // namespace
 
 void ProcessRunner::AskToStop(const gen::Reason& reason) {
   try {
@@ -34,9 +40,7 @@ gen::Reason ProcessRunner::PanicReason() const {
     if (type != nullptr) text += fmt::format(" (handling {})", TypeForPeople(type));
     return gen::Reason::Panic(std::move(text));
   } catch (const std::bad_alloc&) {
-    // Once for the program, and shared: the process must end, whatever is left.
-    static const gen::Reason reason = gen::Reason::Panic("out of memory");
-    return reason;
+    return out_of_memory;
   }
 }
 

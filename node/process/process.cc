@@ -32,8 +32,7 @@ static_assert(alignof(Process) == 64,
 
 namespace {
 
-// Returns who has the name, or the nearest of its ancestors, if it has been killed and only has to end its handler;
-// else the empty PID.
+// Returns who has the name if it has been killed, else the nearest of its ancestors that has; none: the empty PID.
 gen::PID KilledHolderOf(gen::Atom name, const Addresses& addresses) {
   for (gen::PID pid = addresses.names().Find(name); pid;) {
     const ProcessSlot* const process = addresses.Find(pid);

@@ -42,6 +42,14 @@ class WatcherList {
   [[nodiscard]] std::size_t links() const noexcept {
     return named_ == nullptr ? 0 : named_->links.size();
   }
+  // Calls `function` with the maker of each link, until it returns false. No other watcher is looked at.
+  template <class Function>
+  void VisitLinkMakers(const Function& function) const {
+    if (named_ == nullptr) return;
+    for (const auto& [maker, ref] : named_->links) {
+      if (!function(maker)) return;
+    }
+  }
 
   void push_back(Watcher watcher) {
     if (const std::uint64_t tag = watcher.what.Tag(); tag != 0) {

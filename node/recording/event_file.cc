@@ -50,7 +50,8 @@ bool EventFile::Append(std::string_view event) {
   const std::uint64_t after = bytes_ + separator.size() + event.size();
   if (after + kEnd.size() > max_bytes_) return false;
   // For all of it or for none, and for what completes the file.
-  kept_.reserve(kept_.size() + separator.size() + event.size() + kEnd.size());
+  const std::size_t needed = kept_.size() + separator.size() + event.size() + kEnd.size();
+  if (needed > kept_.capacity()) kept_.reserve(2 * needed);
   kept_ += separator;
   kept_ += event;
   bytes_ = after;

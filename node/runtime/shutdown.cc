@@ -140,18 +140,25 @@ void Shutdown::StopInOrder(std::int64_t deadline) {
   std::vector<gen::PID> applications = needs_.applications.MastersNewestFirst();
   bool in_applications = !applications.empty();
   auto sequence = begin(in_applications ? std::move(applications) : NewestFirst(Which::kOfNode));
+  // Until StopForce and new orphans are noticed, ns.
+  constexpr std::int64_t kLook = 10'000'000;
+  constexpr std::int64_t kSoon = 1'000'000;
   while (needs_.clock.Now() < deadline && !force_.load()) {
+    std::int64_t look = kLook;
     if (sequence->IsDone() && std::exchange(in_applications, false)) {
       sequence = begin(NewestFirst(Which::kOfNode));
     } else if (sequence->IsDone()) {
       // Who has a parent that lives is for that to end.
       std::vector<gen::PID> rest = NewestFirst(Which::kWithoutParent);
       std::erase_if(rest, [&](gen::PID pid) { return !asked.insert(pid).second; });
-      if (!rest.empty()) sequence = begin(std::move(rest));
+      // Their children are next: a long row of them, each the child of the one before, does not take long.
+      if (!rest.empty()) {
+        look = kSoon;
+        sequence = begin(std::move(rest));
+      }
     }
-    constexpr std::int64_t kLook = 1'000'000;  // ns; until StopForce and new orphans are noticed
     if (needs_.population.WaitUntilEmpty(needs_.clock,
-                                         std::min(deadline, needs_.clock.Now() + kLook)))
+                                         std::min(deadline, needs_.clock.Now() + look)))
       break;
     if (needs_.clock.Now() - told_at < kWarnEvery) continue;
     told_at = needs_.clock.Now();

@@ -235,6 +235,11 @@ TEST_CASE("archive: scalars") {
   CHECK(Problem<Reference>(t::Small(1)) == "expected a reference, found 1");
   CHECK(Problem<gen::Ref>(t::Reference("a@b", 1, {1, 2, 3})) ==
         "expected a reference of an Ergon node, found #Ref<a@b.3.2.1>");
+  // With the bit of a request's; no Ergon node makes an alias with the one below.
+  CHECK(Problem<gen::Ref>(t::Reference("a@b", 1, {5, 0x80000000, 0})) == "none");
+  CHECK(Problem<gen::Alias>(t::Reference("a@b", 1, {5, 0, 0})) == "none");
+  CHECK(Problem<gen::Alias>(t::Reference("a@b", 1, {5, 0x40000000, 0})) ==
+        "expected an alias of an Ergon node, found #Ref<a@b.0.1073741824.5>");
   CHECK(Problem<std::monostate>(t::Small(1)) == "expected undefined or nil, found 1");
 
   CHECK(WriteProblem(std::nan("")) == "nan is no float of Erlang");

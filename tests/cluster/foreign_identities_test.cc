@@ -49,9 +49,9 @@ std::string PidTerm(std::string_view node, std::uint32_t number, std::uint32_t s
 
 // What a process says of `payload` that a peer sends to it.
 std::string Described(const std::string& name, std::string_view payload) {
+  std::promise<std::string> told;
   NodeForPeers t(name);
   ErlangPeer peer(t.node, name + "_peer@127.0.0.1", t.port());
-  std::promise<std::string> told;
   const gen::PID listener = t.node.Spawn(gen::Factory<Listener>(&told)).value();
   peer.Add({.kind = SignalKind::kSend, .from = peer.Pid(1), .to = listener, .payload = payload});
   peer.FlushAndWait();
@@ -73,11 +73,11 @@ TEST_CASE("foreign identities: a PID of creation 0 stays a term, and stands for 
 }
 
 TEST_CASE("foreign identities: a reference that a process has sent comes back to it") {
-  NodeForPeers t("own_reference");
-  ErlangPeer peer(t.node, "own_reference_peer@127.0.0.1", t.port());
   gen::Ref ref;
   std::promise<gen::PID> asked;
   std::promise<std::optional<std::int64_t>> answered;
+  NodeForPeers t("own_reference");
+  ErlangPeer peer(t.node, "own_reference_peer@127.0.0.1", t.port());
   const auto pid = t.node.Spawn([&](gen::Process& self) {
     ref = self.MakeRef();
     asked.set_value(self.Self());

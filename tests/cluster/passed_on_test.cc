@@ -177,8 +177,8 @@ TEST_CASE("passed on: a term that is too deep ends the connection, whatever is a
 }
 
 TEST_CASE("passed on: the sender is of a node that this one has never heard of") {
-  NodeForPeers there("new_senders");
   std::promise<gen::PID> sender;
+  NodeForPeers there("new_senders");
   class Receiver : public act::Actor {
    public:
     explicit Receiver(std::promise<gen::PID>* told) : told_(told) {}

@@ -579,7 +579,7 @@ TEST_CASE("remote code: a process whose Init is not done when the connection is 
   CHECK(Disconnect(cluster.a, cluster.b.Name()));
   CHECK(cluster.a.WaitProcess(caller));
   REQUIRE(kit::Eventually([&] { return Nodes(cluster.b).empty(); }));
-  CHECK(cluster.b.ProcessList().size() == 1);
+  CHECK(kit::Eventually([&] { return cluster.b.ProcessList().size() == 1; }));
   gate.Open();
   CHECK(kit::Eventually([&] { return cluster.b.ProcessList().empty(); }));
 }

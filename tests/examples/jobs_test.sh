@@ -268,12 +268,12 @@ check 'and counts' is "$status $(state flood)" '1 failed 1'
 exec 3<&-
 
 script is_quick <<<'head -c 60000 /dev/zero | tr "\0" x; echo; head -c 60000 /dev/zero | tr "\0" x; echo; echo end'
-echo 'quick timeout=2s : ./is_quick' >list
+echo 'quick timeout=6s : ./is_quick' >list
 true >pids
 unread
 has_run() { [[ -s pids ]] && all_have_died; }
 check 'a program ends in time' eventually has_run
-read -rt 2.5 <> <(:)
+read -rt 6.5 <> <(:)
 cat <&3 >out
 end
 check 'it has succeeded, though it is read later' is "$status $(state quick)" '0 succeeded 1'

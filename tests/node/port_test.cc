@@ -457,7 +457,7 @@ TEST_CASE("port: the end of the program is the end of a write for which nobody m
   REQUIRE(kit::Eventually([&] { return ports.notes.Of(port).data.size() == 1; }));
   const pid_t daemon = std::stoi(ports.notes.Of(port).data[0].bytes);
   auto answer = ports.node().CallAsync<std::size_t>(
-      port, PortInput{"\n" + std::string(1'000'000, 'x')}, {.timeout = gen::kInfinite});
+      port, PortInput{"\n" + std::string(1'000'000, 'x')}, {.timeout = kit::kDeadline});
   CHECK(ports.notes.IsOver(port));
   CHECK_FALSE(answer.get());
   CHECK(ports->Ended(port));

@@ -34,8 +34,8 @@ class AnswerReceiver {
   };
   explicit AnswerReceiver(const Needs& needs) : needs_(needs) {}
 
-  // Handles {Tag, Answer}. Returns false if the tag is not one of a request of this node, or is a bare reference for which
-  // nobody waits.
+  // Handles {Tag, Answer}. Returns false if the tag is not one of a request of this node, or is a bare reference for
+  // which nobody waits.
   bool Handle(Connection& connection, const Signal& signal);
   // Handles the answer to a spawn: the process, or why there is none.
   void HandleSpawnReply(Connection& connection, const Signal& signal);

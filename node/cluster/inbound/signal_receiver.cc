@@ -12,6 +12,16 @@
 
 namespace ergon::dist {
 
+namespace {
+
+// Whether the protocol may have put something around the value in the payload.
+bool HasValueInside(SignalKind kind) noexcept {
+  return kind == SignalKind::kSend || kind == SignalKind::kSendToName ||
+         kind == SignalKind::kSendToAlias || kind == SignalKind::kSpawnRequest;
+}
+
+}  // namespace
+
 SignalReceiver::SignalReceiver(const Needs& needs)
     : needs_(needs),
       messages_(needs.addresses, needs.delivery, needs.totals, needs.log, needs.values),
@@ -59,6 +69,7 @@ void SignalReceiver::Handle(Connection& connection, const Signal& signal) {
     Handle(connection, known);
     return;
   }
+  if (signal.is_deep && !HasValueInside(signal.kind)) ThrowTooDeep(needs_.settings.max_term_depth);
   switch (signal.kind) {
     case SignalKind::kSend:
       HandleMessage(connection, signal, {.pid = signal.to});
@@ -171,10 +182,13 @@ void SignalReceiver::HandleMessage(Connection& connection, const Signal& signal,
 void SignalReceiver::HandleMessageToAlias(Connection& connection, const Signal& signal) {
   ControlReader reader(signal.payload, needs_.settings.max_term_depth);
   std::size_t size = 0;
-  if (reader.ReadTuple(size) && size == 2 && answers_.Handle(connection, signal)) return;
+  const bool is_pair = reader.ReadTuple(size) && size == 2;
+  if (is_pair && answers_.Handle(connection, signal)) return;
   // Nobody has the alias if it has been deleted, or belongs to a former incarnation.
   const auto number = OwnNumberIn(signal.ref, needs_.settings.node, needs_.settings.creation);
   const gen::PID to = number ? needs_.addresses.aliases().Find(*number) : gen::PID();
+  std::string_view tag;
+  if (!to && is_pair && reader.ReadTerm(tag) && tag == signal.ref) return;  // a late answer
   HandleMessage(connection, signal, {.pid = to, .tag = number.value_or(0)});
 }
 

@@ -131,8 +131,8 @@ Reference ToReference(std::uint64_t id, gen::Atom node, std::uint32_t creation) 
           {static_cast<std::uint32_t>(id), static_cast<std::uint32_t>(id >> 32)}};
 }
 
-bool ReadIdentity(ValueReader& reader, std::uint64_t& id, gen::Atom& node,
-                  std::uint32_t& creation) {
+bool ReadIdentity(ValueReader& reader, std::uint64_t& id, gen::Atom& node, std::uint32_t& creation,
+                  bool is_alias) {
   const TermReader found = reader.in;
   Reference reference;
   if (!Codec<Reference>::Read(reader, reference)) return false;
@@ -140,9 +140,11 @@ bool ReadIdentity(ValueReader& reader, std::uint64_t& id, gen::Atom& node,
     return reader.Expected("a reference of an Ergon node", found);
   }
   id = std::uint64_t{reference.words[1]} << 32 | reference.words[0];
-  if (id >= node::kStandsForAnother) return reader.Expected("a reference of an Ergon node", found);
   node = reference.node;
   creation = reference.creation;
+  if (is_alias && node::StandsForAnother(gen::Alias{id, node, creation})) {
+    return reader.Expected("an alias of an Ergon node", found);
+  }
   return true;
 }
 

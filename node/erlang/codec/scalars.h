@@ -42,7 +42,8 @@ bool ReadText(ValueReader& reader, std::string& text);
 bool ReadBytes(ValueReader& reader, std::string& bytes);
 // Returns a reference of this program as a reference of Erlang.
 [[nodiscard]] Reference ToReference(std::uint64_t id, gen::Atom node, std::uint32_t creation);
-bool ReadIdentity(ValueReader& reader, std::uint64_t& id, gen::Atom& node, std::uint32_t& creation);
+bool ReadIdentity(ValueReader& reader, std::uint64_t& id, gen::Atom& node, std::uint32_t& creation,
+                  bool is_alias);
 
 template <>
 struct Codec<bool> : PlainCodec {
@@ -183,7 +184,8 @@ requires(std::is_same_v<T, gen::Ref> || std::is_same_v<T, gen::Alias>) struct Co
     Codec<Reference>::Write(writer, ToReference(value.id, value.node, value.creation));
   }
   static bool Read(ValueReader& reader, T& value) {
-    return ReadIdentity(reader, value.id, value.node, value.creation);
+    return ReadIdentity(reader, value.id, value.node, value.creation,
+                        std::is_same_v<T, gen::Alias>);
   }
   static int Fit(TermReader next) { return FitOfKind(next, TermKind::kReference); }
 };

@@ -56,7 +56,7 @@ ObserverAnswer Metrics(gen::Process& self, const ObserverState& state, std::stri
   const bool wants_plain = accept.find("text/plain") != std::string_view::npos &&
                            accept.find("openmetrics-text") == std::string_view::npos;
   const auto format = wants_plain ? MetricsFormat::kPlain : MetricsFormat::kOpenMetrics;
-  // The collector keeps the state alive, of which the options are a part.
+  // `answers` is a reference into the state, which the collector keeps alive.
   const ObserverFigures observer{.connections = state.connections.size(),
                                  .displaced = state.displaced.load(std::memory_order_relaxed),
                                  .answers = state.answers};

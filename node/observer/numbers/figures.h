@@ -70,7 +70,7 @@ struct Figures {
   gen::NodeInfo node;
   core::DispatcherStats dispatcher;
   gen::MessageBalance messages;  // counters are never less than before
-  std::int64_t unaccounted = 0;  // of one moment
+  std::int64_t unaccounted = 0;  // as they were summed up; 0 at rest
   CensusFigures census;
   std::map<std::string, PoolFigures> pools;  // by label
   std::vector<PoolView> pool_views;

@@ -76,13 +76,17 @@ TEST_CASE("supervisor: a kill takes the children along") {
 
 TEST_CASE(
     "supervisor: the next incarnation of one that was killed waits for the names of its children") {
-  const auto inner = kit::MakeSupervisor({.children = {{.name = "worker", .factory = Make({})}}});
-  // Whoever is killed, or throws: the one with the named child, one above that, or both.
-  const auto middle = kit::MakeSupervisor({.children = {{.name = "inner", .factory = inner}}});
+  const gen::ProcessOptions patient{.init_timeout = kit::kDeadline};
+  const auto inner = kit::MakeSupervisor(
+      {.children = {{.name = "worker", .factory = Make({}), .options = patient}}});
+  const auto middle =
+      kit::MakeSupervisor({.children = {{.name = "inner", .factory = inner, .options = patient}}});
+  // The parent of the child with the name, or the one above that.
   for (const gen::Atom killed : {"inner", "middle"}) {
     CAPTURE(killed);
     Supervised test;
-    const gen::PID top = test.Start({.children = {{.name = "middle", .factory = middle}}});
+    const gen::PID top =
+        test.Start({.children = {{.name = "middle", .factory = middle, .options = patient}}});
     const gen::PID worker = test.Child("worker");
     kit::ThreadGate gate;
     test.Begin(worker, [enter = gate.Holder()](Subject&) { enter(); });

@@ -53,7 +53,7 @@ struct Crowded {
   }
 
   std::shared_ptr<BeforeTurns> hooks = std::make_shared<BeforeTurns>();
-  TestNode t{{.hooks = hooks}};
+  TestNode t{{.workers = 2, .hooks = hooks}};
 };
 
 TEST_CASE("figures: others run while messages are summed up") {

@@ -137,7 +137,7 @@ TEST_CASE("a pool that does not answer keeps its last numbers") {
 }
 
 TEST_CASE("the counters of pools with one name do not fall when one of them ends") {
-  Observed t(Fresh());
+  Observed t(Fresh({.pools_timeout = 1min}));
   const auto start = [&](int messages) {
     auto pool = t.StartPool(1);
     for (int i = 0; i < messages; ++i) REQUIRE(t.node.Send(pool.pid(), kit::Job{i}));
@@ -159,7 +159,7 @@ TEST_CASE("the counters of pools with one name do not fall when one of them ends
 }
 
 TEST_CASE("a pool that gets a name takes none of what was counted from its behaviour") {
-  Observed t(Fresh());
+  Observed t(Fresh({.pools_timeout = 1min}));
   auto pool = t.StartPool(1);
   (void)t.StartPool(1);  // so that the behaviour stays
   const auto handle = [&](int messages, int in_all) {
@@ -179,7 +179,7 @@ TEST_CASE("a pool that gets a name takes none of what was counted from its behav
 }
 
 TEST_CASE("pools behind others that do not answer are asked in their turn") {
-  Observed t(Fresh({.pools_timeout = 10ms}), {.workers = 16});  // each held one has a thread
+  Observed t(Fresh({.pools_timeout = 100ms}), {.workers = 16});  // each held one has a thread
   std::vector<std::unique_ptr<HeldPool>> held;
   for (int i = 0; i < 10; ++i) held.push_back(std::make_unique<HeldPool>(t.StartPool(1)));
   REQUIRE(t.node.RegisterName("healthy", t.StartPool(1).pid()));
