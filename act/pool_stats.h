@@ -90,7 +90,7 @@ struct PoolStats {
 };
 
 // Asks a pool for its numbers. `messenger` is the node or a process, which must be allowed to call here:
-// act::Stats(node, pool), act::Stats(Host(), pool). The pool answers between two messages, before everything
+// act::Stats(node, pool), act::Stats(Process(), pool). The pool answers between two messages, before everything
 // that waits. A pool of another Ergon node answers too, if both nodes have registered the type:
 // options.types.Register<act::PoolStats>(). The errors are those of Messenger::Inspect, and
 //   kUnexpectedType  the process is not a pool

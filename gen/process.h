@@ -32,10 +32,10 @@ auto StartTask(Process& owner, Function&& function);
 // Use the functions of the node there, or send the process a message. Self, Name, Parent, Leader, Node, Log, Now,
 // MakeRef, TrapExit, Groups, GroupMembers and OneOf may be called from any thread while the process lives.
 //
-// A handler must not hold a lock while its process is suspended, that is across Call, Inspect, Sleep, Yield, Spawn,
-// node::Await, and the beginning and the end of a gen::Blocking. Every other handler that wants the lock would block a
-// worker's thread, until no thread is left to resume this process; and the handler may resume on another thread, which
-// must not unlock it. gen::Mutex detects this.
+// A handler must not hold a lock while its process is suspended, that is across Call, Inspect, Receive, Sleep, Yield,
+// Spawn, SendOrWait, node::Await, and the beginning and the end of a gen::Blocking. Every other handler that wants the
+// lock would block a worker's thread, until no thread is left to resume this process; and the handler may resume on
+// another thread, which must not unlock it. gen::Mutex detects this.
 class Process : public GroupMessenger {
  public:
   [[nodiscard]] virtual PID Self() const = 0;

@@ -180,7 +180,7 @@ gen::Result<Monitored> SpawnMonitored(gen::Process& self, gen::Atom other, std::
 // Errors: kIncorrect for the host and the options, kUnsupported if `other` gives no names, and those of Diagnose.
 //
 //   const std::string name = dist::AskForName("127.0.0.1", "shell@127.0.0.1", erlang).value();
-//   auto node = node::Start(name, {.network = dist::Erlang(erlang)});
+//   auto node = node::Start(name, {.network = dist::Erlang(erlang)}).value();
 gen::Result<std::string> AskForName(const std::string& host, const std::string& other,
                                     const ErlangOptions& options = {});
 

@@ -15,6 +15,11 @@ gen::Error NotAllowed(gen::Atom name, std::string_view why) {
 
 constexpr std::int64_t kSecond = 1'000'000'000;  // ns
 
+// Returns whether a child that has ended is not kept. Once it has started, it was added for good.
+bool IsForgotten(const SupervisionStrategy::Child& child) {
+  return child.forgotten_when_ended || child.forgotten_unless_started;
+}
+
 }  // namespace
 
 SupervisionStrategy::SupervisionStrategy(SupervisorType type, const SupervisorRestart& restart,
@@ -122,12 +127,12 @@ void SupervisionStrategy::Ended(Key key, const gen::Reason& reason, std::int64_t
   if (wanted) {
     if (child.must_start && !in_round_) {
       Launch(key, child);
-    } else if (!child.must_start && child.forgotten_when_ended) {
+    } else if (!child.must_start && IsForgotten(child)) {
       Forget(key);
     }
   } else if (was == State::kStarting && !child.restarting) {
     // A first start has failed: whoever asked for it is told, and that is all.
-    if (child.forgotten_when_ended || child.forgotten_unless_started) Forget(key);
+    if (IsForgotten(child)) Forget(key);
   } else {
     // A process that does not come up is not done with its work, whatever it says.
     const bool failed = was == State::kStarting || reason.IsFailure();

@@ -323,6 +323,16 @@ TEST_CASE("supervisor strategy: what is added and fails to start is forgotten") 
   CHECK(one.Fail(key) == "forget a");
 }
 
+TEST_CASE("supervisor strategy: what is added and told to end before it has started is forgotten") {
+  StrategySubject one(SupervisorType::kOneForOne, {}, 0);
+  const Key key = one.strategy.Add({.name = "a", .forgotten_unless_started = true});
+  REQUIRE(one.strategy.Start(key));
+  CHECK(one.Actions() == "start a");
+  REQUIRE(one.strategy.Stop(key, Then::kStay));
+  CHECK(one.Actions() == "kill a");
+  CHECK(one.End(key) == "forget a");
+}
+
 TEST_CASE("supervisor strategy: significant children end the supervisor") {
   const auto transient = With(SupervisorStrategy::kTransient);
   SUBCASE("any") {
