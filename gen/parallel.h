@@ -38,7 +38,7 @@ struct ParallelWork {
     while (task.Sleep(std::chrono::nanoseconds::zero())) {
       const std::size_t i = next.fetch_add(1);
       if (i >= items.size()) return;
-      slots[i].value.emplace(RunTask(function, task, items[i]));
+      RunTask(slots[i].value, function, task, items[i]);
       slots[i].done.store(true, std::memory_order_release);  // partner: Outcomes
     }
   }

@@ -62,6 +62,9 @@ class Receiver {
 
 namespace detail {
 
+struct AwaitTask {
+};  // the request of a task's owner, which waits until the task's function has returned
+
 // Makes the value that Receive returns from an envelope.
 template <class T>
 struct Received {
@@ -89,7 +92,9 @@ struct Received<Asked<T>> {
 };
 template <>
 struct Received<OtherMessage> {
-  static bool IsIn(const core::Envelope&) noexcept { return true; }
+  static bool IsIn(const core::Envelope& envelope) noexcept {
+    return !Received<Asked<AwaitTask>>::IsIn(envelope);
+  }
   static OtherMessage From(core::Envelope& envelope);
 };
 

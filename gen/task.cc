@@ -9,9 +9,9 @@ Error TaskThrew() { return Error("panic: " + core::ThrownText()); }
 
 void AnswerOwner(Process& task) {
   while (auto asked = task.Receive<Asked<AwaitTask>>()) {
-    (void)task.Unlink(asked->from);  // the end of the task is no news for its owner
-    if (task.Reply(*asked, TaskDone())) return;
-    (void)task.Link(asked->from);  // it has given up, and may ask again
+    if (!task.Reply(*asked, TaskDone())) continue;  // it has given up, and may ask again
+    (void)task.Unlink(asked->from);                 // the end of the task is no news for its owner
+    return;
   }
 }
 

@@ -16,8 +16,7 @@ namespace ergon::gen {
 
 namespace detail {
 
-struct AwaitTask {};  // the owner's request
-struct TaskDone {};   // the answer, and the value of a function that returns nothing
+struct TaskDone {};  // the answer to AwaitTask, and the value of a function that returns nothing
 
 // Written by the task before it answers, read by the owner when it has the answer.
 template <class R>
@@ -62,24 +61,23 @@ using TaskValueOf = typename TaskValue<std::decay_t<decltype(CallTask(
 // Returns the error that stands for the exception that is being handled.
 [[nodiscard]] Error TaskThrew();
 
-// Returns what the function returns, or an error if it throws.
+// Sets `value` to what the function returns, or to an error if it throws, or if a move of what it returns does.
 template <class Function, class... Arguments>
-Result<TaskValueOf<Function, Arguments...>> RunTask(Function& function, Process& task,
-                                                    Arguments&... arguments) {
+void RunTask(std::optional<Result<TaskValueOf<Function, Arguments...>>>& value, Function& function,
+             Process& task, Arguments&... arguments) {
   using Returned = std::decay_t<decltype(CallTask(function, task, arguments...))>;
   try {
     if constexpr (std::is_void_v<Returned>) {
       CallTask(function, task, arguments...);
-      return TaskDone();
+      value.emplace(TaskDone());
     } else if constexpr (std::is_same_v<Returned, Result<void>>) {
       auto returned = CallTask(function, task, arguments...);
-      if (!returned) return std::move(returned.error());
-      return TaskDone();
+      returned ? value.emplace(TaskDone()) : value.emplace(std::move(returned.error()));
     } else {
-      return CallTask(function, task, arguments...);
+      value.emplace(CallTask(function, task, arguments...));
     }
   } catch (...) {
-    return TaskThrew();
+    value.emplace(TaskThrew());
   }
 }
 
@@ -165,7 +163,7 @@ auto StartTask(Process& owner, Function&& function) {
   // A factory is copied, a task is run once.
   auto kept = std::make_shared<std::decay_t<Function>>(std::forward<Function>(function));
   auto pid = SpawnTask(owner, [kept = std::move(kept), state](Process& task) {
-    state->value.emplace(RunTask(*kept, task));
+    RunTask(state->value, *kept, task);
     AnswerOwner(task);
   });
   return pid ? Started(Task<R>(owner, *pid, state)) : Started(std::move(pid.error()));

@@ -94,10 +94,10 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
   const gen::PID self = Self();
   const bool was_started = started_;
   core::Envelope* const current = current_;
-  const bool current_open = IsOpenQuestion();
   const bool holds_current = current != nullptr && routed_work_.IsCurrent();
   if ((due_ & kMeasures) != 0) Measuring::EndHandling(*this);
   RunTerminate(reason);
+  const bool current_open = IsOpenQuestion();  // Terminate may have answered it, or handed it over
 
   counts_.Check();
   // From here on nobody can send to it, and its names are free for others.
@@ -116,9 +116,10 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
   // Closed first: nobody can give it a name after its names have been released.
   const std::optional<Relations::ClosedLists> closed = Relations::Close(*this);
   if (ProcessCold* const cold = ColdIfAny()) ReleaseFeatures(*cold, reason);
+  behavior_
+      .reset();  // first: what a destructor sends is from this process, and not from the slot's next one
   // Only the process writes it. Release; partner: IsYetToEnd, which then finds the relations closed.
   generation_.store(generation_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  behavior_.reset();
   if (ProcessExtras* const extras = ExtrasIfAny()) {
     extras->environment.reset();
     if (extras->wait_timer != nullptr) extras->wait_timer->Withdraw();

@@ -107,7 +107,7 @@ gen::Result<void> Process::PassOn(gen::PID to, core::Envelope& envelope, bool ma
     const bool routed = IsRouted(envelope);
     const std::uint64_t pool = envelope.ref;
     if (routed) UnmarkRouted(envelope);
-    if (IsRequest(envelope)) rooms_.call_edges.NoteTaken(envelope, CallEdge::Stage::kPassedOn);
+    const core::Envelope head = envelope;  // delivered, it may be gone
     // It was addressed to this process by a name; the other one gets it by its PID.
     const auto tagged = static_cast<std::uint8_t>(envelope.flags & core::Envelope::kFlagTagged);
     envelope.flags &= static_cast<std::uint8_t>(~core::Envelope::kFlagTagged);
@@ -124,6 +124,7 @@ gen::Result<void> Process::PassOn(gen::PID to, core::Envelope& envelope, bool ma
       if (IsTick(envelope)) (void)rooms_.ticks.NoteTaken(envelope);
     };
     const auto has_gone = [&] {
+      if (IsRequest(head)) rooms_.call_edges.NoteTaken(head, CallEdge::Stage::kPassedOn);
       current_ = nullptr;
       if (routed) routed_work_.EndHandled();
     };

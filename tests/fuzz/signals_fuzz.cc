@@ -36,8 +36,8 @@ bool IsWithin(std::string_view part, std::string_view whole) {
 }
 
 void CheckSignal(const Signal& signal, std::string_view frame) {
-  for (const std::string_view part :
-       {signal.name, signal.ref, signal.payload, signal.module, signal.function, signal.token}) {
+  for (const std::string_view part : {signal.name, signal.ref, signal.payload, signal.module,
+                                      signal.function, signal.token, signal.unknown_node}) {
     Require(IsWithin(part, frame), "the parts of a signal are parts of its frame");
   }
   dist::TraceToken token;
@@ -50,6 +50,8 @@ void CheckSignal(const Signal& signal, std::string_view frame) {
                           signal.kind == SignalKind::kSendToAlias;
   Require(is_message || signal.from.node.empty() || signal.from.node == Nodes().peer.node(),
           "only messages may be passed on");
+  Require(signal.unknown_node.empty() || (is_message && signal.is_of_another),
+          "so only they may have a sender of a node that is not known");
 }
 
 // What Ergon nodes tell each other beyond the protocol.
@@ -100,7 +102,7 @@ void CheckParser(const Signal& signal, const std::string& frame) {
     Require(parsed.has_value(), "a frame is one each time");
     const auto fields = [](const Signal& of) {
       return std::tie(of.kind, of.from, of.to, of.name, of.ref, of.id, of.payload, of.module,
-                      of.function, of.arity, of.links, of.token);
+                      of.function, of.arity, of.links, of.token, of.unknown_node, of.is_deep);
     };
     Require(fields(parser.signal()) == fields(signal), "a signal is the same each time");
   }
@@ -126,6 +128,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CheckErgonMessage(*signal);
   CheckParser(*signal, std::string(frame));
   if (signal->kind == SignalKind::kUnknown) return 0;
+  if (!signal->unknown_node.empty()) return 0;  // its node gets an atom before it is sent on
   // Nobody has sent a message to a name or an alias without being anybody.
   const bool is_writable =
       signal->kind == SignalKind::kSend || !signal->from.node.empty() ||

@@ -1,3 +1,4 @@
+#include <atomic>
 #include <optional>
 #include <string>
 
@@ -108,6 +109,25 @@ TEST_CASE("forward: after an error the message is still here") {
   // Delegate tells the caller.
   const gen::PID delegates = test.Spawn(PassesTo(gone));
   CHECK(test.node.Call<int>(delegates, Ask{1}).error() == gen::ErrProcessTerminated);
+}
+
+TEST_CASE(
+    "forward: who has tried it in vain still holds the request, and closes a circle of calls") {
+  TestNode test;
+  const gen::PID gone = test.Spawn();
+  test.node.Kill(gone).value();
+  REQUIRE(test.Ended(gone));
+  const gen::PID caller = test.Spawn();
+  std::atomic<bool> is_told{false};
+  const gen::PID tries = test.Spawn({.call = [&](Subject& self, gen::PID, gen::Ref,
+                                                 gen::Message& request) -> gen::CallResult {
+    CHECK_FALSE(self.Forward(gone, request));
+    is_told = self.Call<bool>(caller, Do{[](Subject&) {}}, {.timeout = gen::kInfinite}).error() ==
+              gen::ErrDeadlock;
+    return gen::Reply(1);
+  }});
+  CHECK(test.Run(caller, [&](Subject& self) { (void)self.Call<int>(tries, Ask{1}, kPatient); }));
+  CHECK(is_told);
 }
 
 TEST_CASE("forward: not twice, not what was taken or answered, no notices") {

@@ -117,6 +117,26 @@ TEST_CASE("hand over: a handler that stops afterwards leaves the request to the 
   CHECK(answer.get().value() == 30);
 }
 
+TEST_CASE("hand over: a process that ends may hand over what it has not answered") {
+  TestNode test;
+  const gen::PID other = test.node.Spawn(gen::Factory<Answers>()).value();
+  gen::PID caller;
+  gen::Ref asked;
+  const gen::PID first = test.Spawn(
+      {.call = [&](Subject& self, gen::PID from, gen::Ref ref, gen::Message&) -> gen::CallResult {
+         self.Send(other, Task{from, ref, 3}).value();
+         caller = from;
+         asked = ref;
+         return gen::Stop(gen::Reason::Error("had enough"));
+       },
+       .terminate = [&](Subject& self,
+                        const gen::Reason&) { self.HandOver(other, caller, asked).value(); }});
+  auto answer = test.node.CallAsync<int>(first, Ask{}, kPatient);
+  REQUIRE(test.Ended(first));
+  test.node.Send(other, Finish{}).value();
+  CHECK(answer.get().value() == 30);
+}
+
 TEST_CASE("hand over: without it the request ends with the one who was asked") {
   Scene scene(When::kNever);
   auto answer = scene.test.node.CallAsync<int>(scene.first, Ask{4}, {.timeout = gen::kInfinite});

@@ -10,6 +10,34 @@
 namespace ergon::node {
 namespace {
 
+// Says who it is when it is destroyed.
+class SaysGoodbye : public act::Actor {
+ public:
+  explicit SaysGoodbye(gen::PID to) : to_(to) {}
+  ~SaysGoodbye() override { (void)Send(to_, Self()); }
+
+ private:
+  gen::PID to_;
+};
+
+TEST_CASE(
+    "spawn: a destructor acts for the process that ends, and not for the next one in its place") {
+  Notes<gen::PID> senders;
+  Notes<gen::PID> values;
+  TestNode t;
+  const gen::PID listener =
+      t.Spawn({.message = [&](Subject&, gen::PID from, gen::Message& message) {
+        senders.Add(from);
+        values.Add(message.Take<gen::PID>());
+        return gen::Continue();
+      }});
+  const gen::PID pid = t.node.Spawn(gen::Factory<SaysGoodbye>(listener)).value();
+  CHECK(t.node.Kill(pid));
+  REQUIRE(kit::Eventually([&] { return values.size() == 1; }));
+  CHECK(senders.All()[0] == pid);
+  CHECK(values.All()[0] == pid);
+}
+
 TEST_CASE("spawn: Init has run, with its arguments, when Spawn returns") {
   int number = 0;
   std::string text;

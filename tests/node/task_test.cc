@@ -50,6 +50,44 @@ TEST_CASE("task: its value, an error, an exception, nothing") {
   CHECK(kit::Eventually([&] { return node.Info().processes == 0; }));
 }
 
+// Its second move throws.
+struct MovesOnce {
+  MovesOnce() = default;
+  MovesOnce(MovesOnce&& other) : moves(other.moves + 1) {
+    if (moves > 1) throw std::runtime_error("moved twice");
+  }
+  int moves = 0;
+};
+
+TEST_CASE("task: a result that cannot be moved is an error, and not the end of the owner") {
+  Node node = StartForTasks();
+  const auto text = InTaskOwner<std::string>(node, [](gen::Process& self) {
+    auto thrown = self.Async([]() -> gen::Result<MovesOnce> { return MovesOnce(); });
+    return thrown->Await().error().ToString();
+  });
+  CHECK(text == "panic: moved twice");
+}
+
+TEST_CASE("task: one that receives whatever comes does not take what its owner waits with") {
+  Node node = StartForTasks();
+  const int sum = InTaskOwner<int>(node, [](gen::Process& self) {
+    const auto values =
+        gen::Parallel(self, std::vector<int>{1, 2, 3}, [](gen::Process& task, int& item) {
+          while (task.Receive<gen::OtherMessage>(10ms)) {
+          }
+          return item;
+        });
+    int all = 0;
+    for (const auto& value : values) all += value.value();
+    auto one = self.Async([](gen::Process& task) {
+      (void)task.Receive<gen::OtherMessage>(10ms);
+      return 10;
+    });
+    return all + one->Await(kit::kDeadline).value();
+  });
+  CHECK(sum == 16);
+}
+
 TEST_CASE("task: tasks run at the same time, and others get their turns meanwhile") {
   constexpr int kTasks = 100;
   Node node = StartForTasks();
