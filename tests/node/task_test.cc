@@ -78,7 +78,7 @@ TEST_CASE("task: one that receives whatever comes does not take what its owner w
           return item;
         });
     int all = 0;
-    for (const auto& value : values) all += value.value();
+    for (const auto& value : values.value()) all += value.value();
     auto one = self.Async([](gen::Process& task) {
       (void)task.Receive<gen::OtherMessage>(10ms);
       return 10;
