@@ -260,7 +260,6 @@ true >pids
 unread
 check 'nobody reads a job with a time' eventually begun
 check 'it is killed' eventually all_have_died
-check 'which waits to be told' test -e "/proc/$background"
 cat <&3 >out
 end
 check 'and is told' says 'jobs: flood: took too long, killed'
