@@ -146,12 +146,6 @@ TEST_CASE("continue: killed before, it is not called") {
   CHECK_FALSE(called);
 }
 
-// Asks for an idle time, and then goes on.
-struct AskIdle {
-  std::chrono::nanoseconds limit;
-  std::function<void()> then;
-};
-
 class IdleSleeper : public act::Actor {
  public:
   explicit IdleSleeper(std::atomic<int>* idle) : idle_(idle) {}
@@ -165,10 +159,6 @@ class IdleSleeper : public act::Actor {
   }
   gen::Status HandleMessage(gen::PID, gen::Message& message) override {
     if (message.Is<End>()) CHECK(SetIdleTimeout(0ns));
-    if (const auto* asking = message.As<AskIdle>()) {
-      CHECK(SetIdleTimeout(asking->limit));
-      asking->then();
-    }
     return gen::Continue();
   }
   gen::Status HandleIdle() override {
@@ -218,18 +208,47 @@ TEST_CASE("idle: who is not needed ends, and messages put that off") {
   CHECK(kit::Eventually([&] { return !t.IsAlive(t.pid); }));
 }
 
-TEST_CASE("idle: the handler that asks for it is no time without work") {
+// Asks for an idle time of 40 ms, and then has something to do in its Init.
+class SleepsLate : public act::Actor {
+ public:
+  SleepsLate(std::atomic<int>* idle, std::function<void()> work)
+      : idle_(idle), work_(std::move(work)) {}
+
+ private:
+  gen::Status Init(const gen::Args&) override {
+    CHECK(SetIdleTimeout(40ms));
+    work_();
+    return gen::Continue();
+  }
+  gen::Status HandleIdle() override {
+    ++*idle_;
+    return gen::Continue();
+  }
+  std::atomic<int>* idle_;
+  const std::function<void()> work_;
+};
+
+TEST_CASE("idle: an Init that asks for it and goes on is no time without work") {
   std::atomic<int> idle{0};
+  const kit::ManualTime time;
+  TestNode t(time.Into());
   kit::ThreadGate gate;
-  Dormitory t(0ns, &idle);
-  CHECK(t.node.Send(t.pid, AskIdle{40ms, gate.Holder()}));
+  auto spawned = std::async(std::launch::async, [&] {
+    return t.node.Spawn(gen::Factory<SleepsLate>(&idle, std::function<void()>(gate.Holder())))
+        .value();
+  });
   CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
-  for (int quarter = 0; quarter < 8; ++quarter) t.time.Pass(10ms);
+  for (int quarter = 0; quarter < 8; ++quarter) time.Pass(10ms);
   gate.Open();
-  t.Pass(0ns);
-  for (int quarter = 0; quarter < 3; ++quarter) t.Pass(10ms);
-  CHECK(idle == 0);
-  for (int quarter = 0; quarter < 2; ++quarter) t.Pass(10ms);
+  const gen::PID pid = spawned.get();
+  CHECK(t.node.Inspect(pid));
+  for (int quarter = 0; quarter < 3; ++quarter) {
+    time.Pass(10ms);
+    CHECK(t.node.Inspect(pid));
+    CHECK(idle == 0);
+  }
+  time.Pass(10ms);
+  CHECK(t.node.Inspect(pid));
   CHECK(idle == 1);
 }
 

@@ -509,12 +509,17 @@ class SlowPool final : public act::Pool {
 };
 
 TEST_CASE("port: an owner that is overloaded loses nothing") {
-  std::atomic<int> lines{0};
+  std::atomic<int> handled{0};
   TestNode t;
-  const gen::PID owner = t.node.Spawn(gen::Factory<SlowPool>(&lines)).value();
+  const gen::PID owner = t.node.Spawn(gen::Factory<SlowPool>(&handled)).value();
+  // So that it knows how long its worker takes.
+  for (int i = 0; i < 20; ++i) {
+    CHECK(t.node.Send(owner, i));
+    REQUIRE(kit::Eventually([&] { return handled == i + 1; }));
+  }
   CHECK(t.node.Spawn(
       Port({.program = "seq", .arguments = {"200"}, .lines = 9, .owner = owner, .window = 1000})));
-  CHECK(kit::Eventually([&] { return lines == 201; }));
+  CHECK(kit::Eventually([&] { return handled == 20 + 201; }));
 }
 
 TEST_CASE("port: a stop closes the input, then asks, then kills with all children") {
