@@ -127,8 +127,7 @@ gen::Status SupervisorRunner::OnDown(core::Envelope& envelope) {
   const auto key = down == nullptr ? std::nullopt : children_.FindProcess(down->pid);
   if (!key || children_.Find(*key)->monitor != down->ref)
     return DispatchToUser(host_, callbacks_, envelope);
-  const bool is_late = down->reason == gen::Reason::NoProcess();
-  if (is_late && gen::IsExitToCome(host_, down->pid)) return gen::Continue();
+  if (gen::IsExitToCome(host_, *down)) return gen::Continue();
   Gone(*key, down->reason);
   return gen::Continue();
 }

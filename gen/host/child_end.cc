@@ -28,9 +28,10 @@ void EndChildAndWait(ProcessHost& parent, PID child, std::chrono::nanoseconds ti
   (void)parent.AwaitEnd(child, kInfinite);
 }
 
-bool IsExitToCome(ProcessHost& parent, PID child) {
+bool IsExitToCome(ProcessHost& parent, const MessageDownPID& notice) {
+  if (notice.reason != Reason::NoProcess()) return false;
   const auto own = parent.Node().ProcessInfo(parent.Self());
-  return own && std::find(own->links.begin(), own->links.end(), child) != own->links.end();
+  return own && std::find(own->links.begin(), own->links.end(), notice.pid) != own->links.end();
 }
 
 }  // namespace ergon::gen

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include <ergon/gen/host/process_host.h>
+#include <ergon/gen/notices.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/timer_handle.h>
 
@@ -22,8 +23,8 @@ TimerHandle EndChild(ProcessHost& parent, PID child, std::chrono::nanoseconds ti
 // As EndChild, and suspends the parent until the child has ended.
 void EndChildAndWait(ProcessHost& parent, PID child, std::chrono::nanoseconds timeout);
 
-// Returns whether the exit signal of a child that has ended is still to be handled. Only that has the reason, if the
-// child was not monitored before it ended.
-[[nodiscard]] bool IsExitToCome(ProcessHost& parent, PID child);
+// Returns whether a child's notice does not know the reason, because the child had ended before it was monitored, and
+// its exit signal, which has the reason, is still to be handled.
+[[nodiscard]] bool IsExitToCome(ProcessHost& parent, const MessageDownPID& notice);
 
 }  // namespace ergon::gen

@@ -42,8 +42,8 @@ class DeliveryToOwner {
             self_.SendImportant(owner_, std::move(message));  // NOLINT(bugprone-use-after-move)
         if (sent) return true;
         const gen::ErrorCode code = sent.error().code();
-        if (code ==
-            gen::ErrorCode::kInternal) {  // its mailbox threw, as it may for this message only
+        // Its mailbox threw, as it may for this message only.
+        if (code == gen::ErrorCode::kInternal) {
           self_.Log().Warning("{} does not take a message of the program's: {}", owner_,
                               sent.error());
           return true;

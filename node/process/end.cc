@@ -116,8 +116,8 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
   // Closed first: nobody can give it a name after its names have been released.
   const std::optional<Relations::ClosedLists> closed = Relations::Close(*this);
   if (ProcessCold* const cold = ColdIfAny()) ReleaseFeatures(*cold, reason);
-  behavior_
-      .reset();  // first: what a destructor sends is from this process, and not from the slot's next one
+  // First: what a destructor sends is from this process, and not from the next one in the slot.
+  behavior_.reset();
   // Only the process writes it. Release; partner: IsYetToEnd, which then finds the relations closed.
   generation_.store(generation_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   if (ProcessExtras* const extras = ExtrasIfAny()) {

@@ -71,8 +71,7 @@ gen::Status ApplicationMaster::ProcessMessage(core::Envelope& envelope) {
       return gen::Continue();
     case gen::EnvelopeKind::kDown:  // of one that has cut its link
       if (const auto* down = envelope.ValueAs<gen::MessageDownPID>()) {
-        const bool is_late = down->reason == gen::Reason::NoProcess();
-        if (is_late && gen::IsExitToCome(*host_, down->pid)) return gen::Continue();
+        if (gen::IsExitToCome(*host_, *down)) return gen::Continue();
         return MemberEnded(down->pid, down->reason);
       }
       return gen::Continue();

@@ -23,6 +23,16 @@ struct BlockedThread final : WaitingSender {
   core::Event served;
 };
 
+// Returns what `send` returns; an error if there is no memory, for somebody waits already.
+template <class Send>
+gen::Result<void> SendOrFail(const Send& send) {
+  try {
+    return send();
+  } catch (...) {
+    return gen::Error(gen::ErrorCode::kInternal);
+  }
+}
+
 }  // namespace
 
 gen::Result<void> OutsideCalls::CheckMayBlock(const char* function) const {
@@ -79,12 +89,7 @@ void OutsideCalls::CallAsync(const gen::Target& to, core::EnvelopePtr request,
                             .ticket = CallEdges::TicketOf(needs_.addresses.Find(*pid), *request)};
   needs_.pending_calls.Add(id, deadline, edge, std::move(done));
   const bool is_message = IsMessage(*request);  // or an inspection
-  gen::Result<void> sent;
-  try {
-    sent = needs_.delivery.Deliver(*pid, request);
-  } catch (...) {  // no memory
-    sent = gen::Error(gen::ErrorCode::kInternal);
-  }
+  auto sent = SendOrFail([&] { return needs_.delivery.Deliver(*pid, request); });
   if (sent && is_message) needs_.totals.accepted.Add();
   if (!sent) needs_.pending_calls.Complete(id, std::move(sent.error()));
 }
@@ -157,13 +162,10 @@ gen::Result<void> OutsideCalls::SendImportant(gen::PID to, core::EnvelopePtr& en
     answer = std::move(response);
     done.Set();
   });
-  gen::Result<void> sent;
-  try {
-    sent = needs_.addresses.TransportTo(to)->SendImportant(to, *envelope,
+  auto sent = SendOrFail([&] {
+    return needs_.addresses.TransportTo(to)->SendImportant(to, *envelope,
                                                            needs_.addresses.NodePid(), id);
-  } catch (...) {  // no memory
-    sent = gen::Error(gen::ErrorCode::kInternal);
-  }
+  });
   if (!sent) needs_.pending_calls.Complete(id, std::move(sent.error()));
   needs_.dispatcher.Wait(done);
   if (!answer) return std::move(answer.error());

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <functional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -117,10 +116,10 @@ TEST_CASE("supervisor: a child that ends before it is monitored has ended with i
     for (const gen::PID other : others) {
       test.Begin(other, [&](Subject&) {
         ++held;
-        while (!course.is_destroyed) std::this_thread::sleep_for(100us);
+        CHECK(Eventually([&] { return course.is_destroyed.load(); }));
       });
     }
-    while (held < others.size()) std::this_thread::sleep_for(100us);
+    CHECK(Eventually([&] { return held == others.size(); }));
   };
   // The supervisor waits for the Init meanwhile: the child has a thread of its own.
   const gen::PID supervisor =
