@@ -9,6 +9,7 @@
 #include <ergon/act/options/option_checks.h>
 #include <ergon/act/pool_options.h>
 #include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/host/drop_reason_of.h>
 #include <ergon/gen/inspection_items.h>
 #include <ergon/gen/notices.h>
 
@@ -84,7 +85,7 @@ void Serializer::Enter(core::Envelope& envelope) {
   auto entered = host_->RequestEnvelope(service_, request, options_.service_timeout);
   if (!entered && entered.error() != gen::ErrProcessTerminated) {
     ++requests_refused_;
-    host_->Drop(std::move(request), gen::DropReason::kMailboxFull, entered.error());
+    host_->Drop(std::move(request), gen::DropReasonOf(entered.error()), entered.error());
     return;
   }
   inside_ = Inside{from, ref, entered ? entered->id : 0, host_->Now(), std::move(request)};
@@ -115,10 +116,7 @@ void Serializer::Pass(core::Envelope& envelope) {
     return;
   }
   ++(is_request ? requests_refused_ : messages_dropped_);
-  host_->Drop(host_->DetachForRequest(envelope),
-              passed.error() == gen::ErrProcessMailboxFull ? gen::DropReason::kMailboxFull
-                                                           : gen::DropReason::kTerminated,
-              passed.error());
+  host_->Drop(host_->DetachForRequest(envelope), gen::DropReasonOf(passed.error()), passed.error());
 }
 
 gen::Status Serializer::OnExit(const core::Envelope& envelope) const {

@@ -47,9 +47,9 @@ class GroupMessenger : public Messenger {
   [[nodiscard]] virtual Result<PID> OneOf(Atom group) = 0;
 
   // Sends a copy of `value` for each membership there is now, first to members on other nodes, then to those here, each
-  // in the order of joining, and returns how many copies were sent; 0 when the group has no members. A member with a
-  // full mailbox does not get a copy, which is counted, and neither does one that is just ending. The sender gets a
-  // copy, too, if it is a member. If two processes send to a group, its members may get the two messages in different
+  // in the order of joining, and returns how many copies were sent; 0 when the group has no members. A copy that its
+  // member does not take is counted as dropped: the mailbox is full, or the member is a pool that has too much to do, or
+  // is just ending. The sender gets a copy, too, if it is a member. If two processes send to a group, its members may get the two messages in different
   // orders; SendEvent has one order for all. An exception of the copy constructor is thrown on; some members may have
   // their copies by then.
   //   kIncorrect       an empty name

@@ -149,8 +149,8 @@ class Process : public GroupMessenger {
   // Ends an event of this process. Its subscribers get a MessageDownEvent or an exit signal. Returns kProcessUnknown
   // if it is not an event of this process.
   virtual Result<void> UnregisterEvent(Atom name) = 0;
-  // Publishes a value and returns the number of subscribers it was sent to. A subscriber with a full mailbox, or behind
-  // a connection in which too much waits, does not get the value, which is counted. All subscribers see the values of
+  // Publishes a value and returns the number of subscribers it was sent to. A subscriber with a full mailbox, a pool
+  // that has too much to do, or one behind a connection in which too much waits, does not get the value, which is counted. All subscribers see the values of
   // an event in the same order, whoever publishes them, and with the trace id that this process has (trace.h). The
   // token may be given to other processes. Returns kNotAllowed for a wrong token.
   template <class T>

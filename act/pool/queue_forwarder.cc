@@ -77,6 +77,7 @@ bool PoolQueueForwarder::RefuseRequest(Held& message, std::optional<std::uint64_
   const std::chrono::nanoseconds excess = ExcessWait();
   if (excess.count() == 0) return false;
   ++overloaded_;
+  host_.NoteShortage();
   Refuse(std::move(message), gen::Error::Overloaded(excess));
   return true;
 }

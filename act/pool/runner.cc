@@ -164,7 +164,7 @@ gen::Status PoolRunner::OnOwn(core::Envelope& envelope, bool trap_exit) {
     case gen::EnvelopeKind::kOwnTimer:
       return OnTimer(envelope);
     case gen::EnvelopeKind::kShortage:
-      shortage_.Began();
+      shortage_.Began(forwarder_->overloaded());
       return gen::Continue();
     case gen::EnvelopeKind::kProgress:
       forwarder_->Progressed(SenderOf(envelope));
@@ -201,7 +201,7 @@ gen::Status PoolRunner::OnTimer(core::Envelope& envelope) {
   if (envelope.ValueAs<PoolForwarder::RetryTimer>() != nullptr) {
     forwarder_->Retry();
   } else if (envelope.ValueAs<PoolShortage::Timer>() != nullptr) {
-    shortage_.Look();
+    shortage_.Look(forwarder_->overloaded());
   } else if (envelope.ValueAs<ShutdownTimer>() != nullptr) {
     EndNow();
   } else if (const auto* look = envelope.ValueAs<LookTimer>()) {

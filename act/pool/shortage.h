@@ -1,7 +1,6 @@
-// Tells the log when a pool begins to refuse messages for want of room, and when that is over.
+// Tells the log when a pool begins to refuse messages, for want of room or for its load, and when that is over.
 //
-// Each sender gets its own error when all workers are full. The log gets only two lines, however many messages are
-// refused.
+// Each sender gets its own error. The log gets only two lines, however many messages are refused.
 #pragma once
 
 #include <chrono>
@@ -25,10 +24,10 @@ class PoolShortage {
   PoolShortage(gen::PoolHost& host, const PoolMembers& members, const PoolOptions& options)
       : host_(host), members_(members), options_(options) {}
 
-  // Takes the arrival of a kShortage envelope.
-  void Began();
+  // Takes the arrival of a kShortage envelope. `overloaded`: how many messages the pool has refused for its load.
+  void Began(std::uint64_t overloaded);
   // Takes the arrival of a Timer.
-  void Look();
+  void Look(std::uint64_t overloaded);
   void Cancel() { (void)timer_.Cancel(); }
 
  private:
@@ -38,6 +37,7 @@ class PoolShortage {
   gen::TimerHandle timer_;
   std::int64_t began_at_ = 0;      // ns
   std::uint64_t told_ = 0;         // refusals, when the last shortage ended
+  std::uint64_t overloaded_ = 0;   // those for the load, then
   std::uint64_t last_looked_ = 0;  // refusals
 };
 

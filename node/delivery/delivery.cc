@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include <ergon/core/foundations/thrown_text.h>
+#include <ergon/gen/host/drop_reason_of.h>
 #include <ergon/gen/notices.h>
 #include <ergon/gen/trace.h>
 #include <ergon/node/delivery/envelope_marks.h>
@@ -21,21 +22,6 @@ gen::Overflow OverflowOf(const ProcessSlot& slot, gen::PID pid) {
   if (cold == nullptr) return gen::Overflow::kReject;
   std::lock_guard lock(cold->lock);
   return slot.HasProcess(pid) ? cold->overflow : gen::Overflow::kReject;
-}
-
-gen::DropReason DropReasonOf(const gen::Error& error) {
-  switch (error.code()) {
-    case gen::ErrorCode::kProcessMailboxFull:
-    case gen::ErrorCode::kOverloaded:
-    case gen::ErrorCode::kBusy:  // the way to another node is full
-      return gen::DropReason::kMailboxFull;
-    case gen::ErrorCode::kNoConnection:
-      return gen::DropReason::kNoConnection;
-    case gen::ErrorCode::kInternal:  // the receiver's mailbox threw
-      return gen::DropReason::kFailed;
-    default:
-      return gen::DropReason::kTerminated;
-  }
 }
 
 }  // namespace
@@ -91,7 +77,8 @@ gen::Result<void> Delivery::DeliverOrDrop(const gen::Target& to, core::EnvelopeP
   auto pid = needs_.addresses.Resolve(to);
   auto sent = pid ? Deliver(*pid, envelope) : gen::Result<void>(pid.error());
   if (!sent) {
-    Drop(std::move(envelope), pid ? *pid : gen::PID(), DropReasonOf(sent.error()), sent.error());
+    Drop(std::move(envelope), pid ? *pid : gen::PID(), gen::DropReasonOf(sent.error()),
+         sent.error());
   }
   return sent;
 }

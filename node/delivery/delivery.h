@@ -202,7 +202,8 @@ class Delivery {
   gen::Result<void> RefusedByAll(ProcessSlot& pool, gen::PID to);
   gen::Result<void> RefusedByPool(ProcessSlot& pool, PoolSlot& slot, gen::PID to,
                                   core::EnvelopePtr& envelope);
-  gen::Result<void> RefusedForLoad(PoolSlot& slot, std::chrono::nanoseconds retry_after);
+  gen::Result<void> RefusedForLoad(PoolSlot& slot, gen::PID to,
+                                   std::chrono::nanoseconds retry_after);
   // Makes one worker drop a message, or gives the message to the fallback, because all workers are full. Returns false
   // if neither was possible.
   bool AllFull(ProcessSlot& pool, PoolSlot& slot, gen::PID to, core::EnvelopePtr& envelope);
@@ -210,6 +211,8 @@ class Delivery {
   // is gone.
   [[nodiscard]] std::uint64_t LoadOf(std::uint64_t worker) const;
   [[nodiscard]] std::int64_t WaitAt(const core::Rotation& rotation, std::uint64_t worker) const;
+  // Returns the mean of the waits at the workers of a pool that is itself a worker: it takes them in turn.
+  [[nodiscard]] std::int64_t WaitAtPool(const core::Rotation& rotation) const;
   // Adds the progress of the workers of `pool` to `progress`.
   void AddWorkersOf(const PoolSlot& pool, gen::WorkerProgress& progress) const;
 

@@ -123,7 +123,11 @@ core::Offered Delivery::OfferBySteps(const Attempt& attempt, gen::PID worker,
     met.failed = std::move(sent.error());
     return core::Offered::kEnough;
   }
-  if (sent.error() != gen::ErrProcessMailboxFull) met.worker_gone = true;
+  if (sent.error() == gen::ErrOverloaded) {  // a pool as a worker, with a limit of its own
+    met.excess = std::min<std::int64_t>(met.excess, sent.error().RetryAfter().count());
+  } else if (sent.error() != gen::ErrProcessMailboxFull) {
+    met.worker_gone = true;
+  }
   return core::Offered::kNotTaken;
 }
 
@@ -132,9 +136,12 @@ gen::Result<void> Delivery::NotTaken(core::Offered offered, ProcessSlot& pool, P
   UnmarkRouted(*envelope);
   if (met.failed) return std::move(*met.failed);
   if (met.pool_ended) return gen::ErrProcessTerminated;
-  // There was nobody, or a worker is being replaced.
-  if (offered == core::Offered::kEnough || met.worker_gone) return ToPool(pool, to, envelope);
-  if (met.excess != INT64_MAX) return RefusedForLoad(slot, std::chrono::nanoseconds(met.excess));
+  if (offered == core::Offered::kEnough) return ToPool(pool, to, envelope);  // there was nobody
+  // Before a worker that is gone: the pool would give the message to one whose wait is too long.
+  if (met.excess != INT64_MAX) {
+    return RefusedForLoad(slot, to, std::chrono::nanoseconds(met.excess));
+  }
+  if (met.worker_gone) return ToPool(pool, to, envelope);  // it is being replaced
   if (!met.caller && AllFull(pool, slot, to, envelope)) return {};
   if (met.caller && slot.rotation.size() == 1) {
     return gen::Error(gen::ErrorCode::kDeadlock,
@@ -163,14 +170,16 @@ gen::Result<void> Delivery::RefusedByPool(ProcessSlot& pool, PoolSlot& slot, gen
   if (!pool.HasProcess(to)) {
     return gen::ErrProcessTerminated;
   }
-  if (retry_after != 0) return RefusedForLoad(slot, std::chrono::nanoseconds(retry_after));
+  if (retry_after != 0) return RefusedForLoad(slot, to, std::chrono::nanoseconds(retry_after));
   if (ToFallback(pool, to, envelope)) return {};
   return RefusedByAll(pool, to);
 }
 
-gen::Result<void> Delivery::RefusedForLoad(PoolSlot& slot, std::chrono::nanoseconds retry_after) {
+gen::Result<void> Delivery::RefusedForLoad(PoolSlot& slot, gen::PID to,
+                                           std::chrono::nanoseconds retry_after) {
   slot.rotation.Refused();
   slot.overloaded.fetch_add(1, std::memory_order_relaxed);
+  NoteShortage(slot, to);
   return gen::Error::Overloaded(retry_after);
 }
 

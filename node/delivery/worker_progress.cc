@@ -50,6 +50,9 @@ std::uint64_t Delivery::LoadOf(std::uint64_t worker) const {
 std::int64_t Delivery::WaitAt(const core::Rotation& rotation, std::uint64_t worker) const {
   const ProcessSlot* process = needs_.addresses.Find(needs_.addresses.PidOf(worker));
   if (process == nullptr) return INT64_MAX;
+  if (const PoolSlot* slot = process->mailbox().IsRedirected() ? process->pool() : nullptr) {
+    return WaitAtPool(slot->rotation);
+  }
   std::int64_t each = process->Rare().TimeForEach();
   // A new worker will take as long as another.
   for (std::uint32_t i = 0; each == 0 && i < rotation.size(); ++i) {
@@ -57,6 +60,18 @@ std::int64_t Delivery::WaitAt(const core::Rotation& rotation, std::uint64_t work
     if (other != nullptr) each = other->Rare().TimeForEach();
   }
   return static_cast<std::int64_t>(process->LoadApprox()) * each;
+}
+
+std::int64_t Delivery::WaitAtPool(const core::Rotation& rotation) const {
+  std::int64_t sum = 0;
+  std::int64_t alive = 0;
+  for (std::uint32_t i = 0; i < rotation.size(); ++i) {
+    const std::int64_t wait = WaitAt(rotation, rotation.At(i));
+    if (wait == INT64_MAX) continue;
+    sum += wait;
+    ++alive;
+  }
+  return alive == 0 ? INT64_MAX : sum / alive;
 }
 
 gen::WorkerProgress Delivery::ProgressOf(gen::PID worker) const {

@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include <ergon/gen/host/drop_reason_of.h>
 #include <ergon/gen/trace.h>
 #include <ergon/node/links/relations.h>
 #include <ergon/node/process_state/unique_id.h>
@@ -324,13 +325,10 @@ bool Publishing::SendHere(gen::PID subscriber, gen::PID from, gen::MessageEvent 
   core::EnvelopePtr envelope = MakeValue(from, std::move(value));
   needs_.delivery.NoteSent(*envelope);
   const auto sent = needs_.delivery.Deliver(subscriber, envelope);
-  if (sent) {
-    needs_.totals.accepted.Add();
-  } else if (sent.error() == gen::ErrProcessMailboxFull) {
-    CountFull(std::move(envelope), subscriber, sent.error());
-  } else if (sent.error().code() == gen::ErrorCode::kInternal) {  // its mailbox threw
-    needs_.totals.accepted.Add();
-    needs_.delivery.Drop(std::move(envelope), subscriber, gen::DropReason::kFailed, sent.error());
+  needs_.totals.accepted.Add();
+  if (!sent) {
+    needs_.delivery.Drop(std::move(envelope), subscriber, gen::DropReasonOf(sent.error()),
+                         sent.error());
   }
   return sent.has_value();
 }

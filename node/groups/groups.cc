@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
-#include <ergon/gen/dropped_message.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/error.h>
 #include <ergon/gen/group.h>
+#include <ergon/gen/host/drop_reason_of.h>
 #include <ergon/node/options/option_checks.h>
 #include <ergon/node/process_state/first_by_name.h>
 #include <ergon/node/process_state/unique_id.h>
@@ -244,13 +244,9 @@ gen::Result<std::size_t> Groups::Send(gen::PID from, gen::Atom name,
         refused.push_back({std::move(envelope), member, error});
         continue;
       }
-      const bool failed = error.code() == gen::ErrorCode::kInternal;  // its mailbox threw
-      if (error == gen::ErrProcessMailboxFull || error == gen::ErrBusy || failed) {
-        count();
-        is_for_none = false;
-        delivery_.Drop(std::move(envelope), member,
-                       failed ? gen::DropReason::kFailed : gen::DropReason::kMailboxFull, error);
-      }
+      count();
+      is_for_none = false;
+      delivery_.Drop(std::move(envelope), member, gen::DropReasonOf(error), error);
     }
   };
   // Those of other nodes first: that a message cannot go to any of them is known before anybody has got it.
@@ -258,7 +254,7 @@ gen::Result<std::size_t> Groups::Send(gen::PID from, gen::Atom name,
   if (is_for_none && !refused.empty()) return std::move(refused.front().why);
   for (Refused& one : refused) {
     count();
-    delivery_.Drop(std::move(one.envelope), one.member, gen::DropReason::kUnreadable, one.why);
+    delivery_.Drop(std::move(one.envelope), one.member, gen::DropReasonOf(one.why), one.why);
   }
   send_to(false);
   return received;

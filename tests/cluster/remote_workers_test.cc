@@ -626,7 +626,7 @@ TEST_CASE("remote workers: what has no form on the wire is told, or counted") {
   CHECK(cluster.a.Send(pool, Local{}));
   CHECK(cluster.a.Send(pool, Local{}));
   CHECK(cluster.a.Call(pool, Sum{{1, 2}}).value() == 3);
-  CHECK(cluster.a.MessageBalance().dropped_terminated == 3);
+  CHECK(cluster.a.MessageBalance().dropped_unreadable == 3);
   CHECK(cluster.log.Count("does not reach") == 1);
   CHECK(cluster.log.Count("local of <") == 1);
   CHECK(act::Stats(cluster.a, pool)->worker_restarts == 0);

@@ -10,6 +10,7 @@
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/envelope_sender.h>
 #include <ergon/gen/exit_signal.h>
+#include <ergon/gen/host/drop_reason_of.h>
 #include <ergon/gen/inspection_items.h>
 #include <ergon/gen/messenger.h>
 #include <ergon/gen/notices.h>
@@ -44,11 +45,6 @@ bool TellsOfItsEnd(const gen::Error& error) {
 bool IsWorthATry(const gen::Error& error) {
   return error == gen::ErrProcessMailboxFull || error == gen::ErrBusy ||
          error == gen::ErrTooManyCalls || error == gen::ErrOverloaded;
-}
-
-gen::DropReason DropReasonOf(const gen::Error& error) {
-  return error == gen::ErrNoConnection ? gen::DropReason::kNoConnection
-                                       : gen::DropReason::kTerminated;
 }
 
 }  // namespace
@@ -195,7 +191,7 @@ void RemoteWorker::PassRequest(core::Envelope& envelope) {
     return;
   }
   const gen::Error& error = asked.error();
-  host_->Drop(std::move(request), DropReasonOf(error), error);
+  host_->Drop(std::move(request), gen::DropReasonOf(error), error);
 }
 
 void RemoteWorker::PassAnswer(core::Envelope& envelope) {
@@ -295,7 +291,7 @@ void RemoteWorker::Drop(core::Envelope& envelope, const gen::Error& error) {
                          gen::Message(envelope).Describe(), gen::SenderOf(envelope), worker_,
                          error);
   }
-  host_->Drop(host_->Detach(envelope), DropReasonOf(error), error);
+  host_->Drop(host_->Detach(envelope), gen::DropReasonOf(error), error);
 }
 
 void RemoteWorker::AnswerInspection(core::Envelope& envelope) {

@@ -1,0 +1,29 @@
+// The reason with which a message is counted that could not be delivered.
+#pragma once
+
+#include <ergon/gen/dropped_message.h>
+#include <ergon/gen/error.h>
+
+namespace ergon::gen {
+
+// Returns the reason for what a send returned. Any thread.
+[[nodiscard]] inline DropReason DropReasonOf(const Error& error) noexcept {
+  switch (error.code()) {
+    case ErrorCode::kProcessMailboxFull:
+    case ErrorCode::kOverloaded:
+    case ErrorCode::kTooManyCalls:
+    case ErrorCode::kBusy:  // the way to another node is full
+      return DropReason::kMailboxFull;
+    case ErrorCode::kNoConnection:
+      return DropReason::kNoConnection;
+    case ErrorCode::kUnsupported:
+    case ErrorCode::kIncorrect:  // a value that the other node cannot take
+      return DropReason::kUnreadable;
+    case ErrorCode::kInternal:  // the receiver's mailbox threw
+      return DropReason::kFailed;
+    default:
+      return DropReason::kTerminated;
+  }
+}
+
+}  // namespace ergon::gen
