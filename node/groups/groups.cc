@@ -101,7 +101,7 @@ gen::Result<void> Groups::Join(gen::Atom name, gen::PID pid) {
   {
     ProcessCold& cold = process->Cold();
     std::lock_guard lock(cold.lock);
-    lives = process->IsStill(pid);
+    lives = process->IsStill(pid) && !cold.joins_no_group;
     if (lives) NotesOf(cold).memberships.push_back({name, id});
   }
   if (!lives) {

@@ -68,6 +68,20 @@ bool LeaveToHeir(const ProcessRunner& process, gen::PID self, core::EnvelopePtr&
   return false;
 }
 
+// Before its links and monitors are closed: who makes one after that learns of the end at once, and does not find the
+// process in a group. ReleaseFeatures does the same for one that had no cold part yet.
+void LeaveGroups(const ProcessRunner& process) {
+  ProcessCold* const cold = process.ColdIfAny();
+  if (cold == nullptr) return;
+  std::unique_ptr<ProcessCold::GroupNotes> groups;
+  {
+    std::lock_guard lock(cold->lock);
+    cold->joins_no_group = true;
+    groups.swap(cold->groups);
+  }
+  if (groups != nullptr) process.rooms().groups.Release(process.Self(), *groups);
+}
+
 // What was on its way to a worker when that ended. False: it has not come by a pool, or there is none any more.
 bool ReturnToPool(const Rooms& rooms, core::EnvelopePtr& envelope) {
   if (!IsRouted(*envelope) || IsRequest(*envelope)) return false;
@@ -113,6 +127,7 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
   }
   // A spawn that waits gets the failure as its error, not as an exit signal too.
   if (!was_started && !announce_) (void)rooms_.relations.Unlink(*this, Parent());
+  LeaveGroups(*this);
   // Closed first: nobody can give it a name after its names have been released.
   const std::optional<Relations::ClosedLists> closed = Relations::Close(*this);
   if (ProcessCold* const cold = ColdIfAny()) ReleaseFeatures(*cold, reason);
@@ -215,6 +230,7 @@ void ProcessRunner::ReleaseFeatures(ProcessCold& cold, const gen::Reason& reason
     cold.past_events.clear();
     cold.past_events_elsewhere.clear();
     groups.swap(cold.groups);
+    cold.joins_no_group = false;
     periodic_sends = std::exchange(cold.periodic_sends, false);
   }
   if (periodic_sends) rooms_.periodic_sends.EndThoseOf(self);

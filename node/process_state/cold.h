@@ -118,6 +118,7 @@ struct ProcessCold {
     std::vector<Note> monitors;  // the id is that of its notices: one without an entry is stale
   };
   std::unique_ptr<GroupNotes> groups;  // null: it has joined and monitored none
+  bool joins_no_group = false;         // it is ending, and has left its groups
   bool periodic_sends = false;         // there may be some (see PeriodicSends)
   std::vector<core::Event*> waiters;   // threads in WaitProcess
   struct WaitingProcess {              // in AwaitEnd

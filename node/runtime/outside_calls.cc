@@ -176,6 +176,28 @@ gen::Result<void> OutsideCalls::SendImportant(gen::PID to, core::EnvelopePtr& en
   return {};
 }
 
+gen::Result<void> OutsideCalls::AwaitRoom(gen::PID to, std::int64_t deadline) {
+  Transport* const transport = needs_.addresses.TransportTo(to);
+  if (transport == nullptr) return {};
+  const std::uint64_t id = NextUniqueId();
+  core::Event done;
+  gen::Result<core::EnvelopePtr> told = gen::ErrNodeTerminated;
+  needs_.pending_calls.Add(id, deadline, {}, [&](gen::Result<core::EnvelopePtr> response) {
+    told = std::move(response);
+    done.Set();
+  });
+  auto entered = SendOrFail([&]() -> gen::Result<void> {
+    transport->AwaitRoom(to.node, needs_.addresses.NodePid(), id);
+    return {};
+  });
+  if (!entered) needs_.pending_calls.Complete(id, std::move(entered.error()));
+  needs_.dispatcher.Wait(done);
+  if (told) return {};
+  if (told.error() != gen::ErrTimeout) return std::move(told.error());
+  return gen::Error(gen::ErrorCode::kTimeout,
+                    fmt::format("too much waits to be sent to {}", to.node));
+}
+
 gen::Result<void> OutsideCalls::SendOrWait(const gen::Target& to, core::EnvelopePtr& envelope,
                                            std::chrono::nanoseconds timeout) {
   auto may_block = CheckMayBlock("SendOrWait");
@@ -187,7 +209,14 @@ gen::Result<void> OutsideCalls::SendOrWait(const gen::Target& to, core::Envelope
   envelope->from = needs_.addresses.NodePid().ToAddress();
   needs_.delivery.NoteSent(*envelope);
   const bool may_wait = timeout != std::chrono::nanoseconds::zero();
+  const std::int64_t deadline =
+      timeout == gen::kInfinite ? 0 : core::DeadlineAfter(needs_.clock.Now(), timeout);
   auto sent = needs_.back_pressure.TryDeliver(*pid, envelope, may_wait);
+  while (may_wait && !sent && sent.error() == gen::ErrBusy) {  // the way to another node is full
+    auto room = AwaitRoom(*pid, deadline);
+    if (!room) return room;
+    sent = needs_.delivery.Deliver(*pid, envelope);
+  }
   if (may_wait && !sent && sent.error() == gen::ErrProcessMailboxFull) {
     BlockedThread thread(*pid, envelope);
     needs_.back_pressure.Enter(thread);
@@ -199,7 +228,13 @@ gen::Result<void> OutsideCalls::SendOrWait(const gen::Target& to, core::Envelope
     if (!needs_.back_pressure.Leave(thread)) sent = std::move(thread.outcome);
   }
   if (!sent && IsImportant(*envelope) && needs_.addresses.TransportTo(*pid) != nullptr) {
-    return SendImportant(*pid, envelope);
+    sent = SendImportant(*pid, envelope);
+    while (may_wait && !sent && sent.error() == gen::ErrBusy) {
+      auto room = AwaitRoom(*pid, deadline);
+      if (!room) return room;
+      sent = SendImportant(*pid, envelope);
+    }
+    return sent;
   }
   if (sent) needs_.totals.accepted.Add();
   return sent;

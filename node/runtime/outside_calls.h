@@ -59,6 +59,9 @@ class OutsideCalls {
                               std::chrono::nanoseconds timeout);
 
  private:
+  // Blocks until there may be room on the way to the node of `to`. `deadline`: Clock ns, 0: none.
+  gen::Result<void> AwaitRoom(gen::PID to, std::int64_t deadline);
+
   const Needs needs_;
 };
 

@@ -138,6 +138,31 @@ TEST_CASE("room: a periodic send goes on after a tick for which there was no way
   b.Stop();
 }
 
+TEST_CASE("room: a thread waits for it, as a process does") {
+  kit::LogCapture log_a;
+  kit::LogCapture log_b;
+  gen::NodeOptions options;
+  options.types.Register<Cereal<Beat>>();
+  auto a = TryStart("room_thread_a@127.0.0.1", log_a, Narrow(), options).value();
+  auto b = TryStart("room_thread_b@127.0.0.1", log_b, Narrow(), options).value();
+  const Counted counted;
+  b.SpawnRegister("counts", counted.Factory()).value();
+  const gen::ProcessID counts{"counts", b.Name()};
+  // There is no connection yet, so nobody knows whether the other node packs the type.
+  CHECK(a.SendOrWait(counts, Beat{1}, gen::kInfinite));
+  constexpr int kLines = 200;
+  const std::string text(2000, 'x');
+  for (int i = 0; i < kLines; ++i) {
+    CHECK(a.SendOrWait(counts, Line{i, text}, gen::kInfinite));
+  }
+  REQUIRE(kit::Eventually([&] { return *counted.count == kLines + 1; }));
+  std::vector<int> expected(kLines);
+  std::iota(expected.begin(), expected.end(), 0);
+  CHECK(*counted.lines == expected);
+  a.Stop();
+  b.Stop();
+}
+
 TEST_CASE("room: who has waited in vain does not stay in the list of those who wait") {
   FakeEpmd epmd([](std::string_view request) -> std::optional<std::string> {
     if (!FakeEpmd::IsRegistration(request)) return std::nullopt;  // so the connection never is up
@@ -159,6 +184,8 @@ TEST_CASE("room: who has waited in vain does not stay in the list of those who w
   });
   CHECK(most > 0);
   CHECK(most <= RoomWaiters::kAskAt + 1);
+  CHECK(node.SendOrWait(nobody, Beat{0}, 1ms).error() == gen::ErrTimeout);
+  CHECK(node.SendOrWait(nobody, Beat{0}, 0ms).error() == gen::ErrBusy);
   node.Stop();
 }
 

@@ -203,6 +203,32 @@ TEST_CASE("groups: who learns of an end does not find the process in a group") {
   CHECK(found == 0);
 }
 
+TEST_CASE("groups: nor does who begins to monitor it while it ends") {
+  std::atomic<int> found{0};
+  std::atomic<int> told{0};
+  TestNode t;
+  const gen::PID watcher = t.Spawn({.message = [&](Subject& self, gen::PID, gen::Message& message) {
+    if (const auto* member = message.As<gen::PID>()) {
+      for (int i = 0; i < 50; ++i) self.Monitor(*member).value();
+    } else if (const auto* down = message.As<gen::MessageDownPID>()) {
+      const auto members = self.GroupMembers("g");
+      if (std::find(members.begin(), members.end(), down->pid) != members.end()) ++found;
+      ++told;
+    }
+    return gen::Continue();
+  }});
+  const int rounds = kit::Scaled(3000);
+  for (int i = 0; i < rounds; ++i) {
+    const gen::PID pid = t.Spawn();
+    CHECK(t.node.JoinGroup("g", pid));
+    CHECK(t.node.Send(watcher, gen::PID(pid)));
+    CHECK(t.node.Send(pid, End{}));
+    CHECK(t.Ended(pid));
+  }
+  CHECK(kit::Eventually([&] { return told == 50 * rounds; }));
+  CHECK(found == 0);
+}
+
 TEST_CASE("groups: who monitors one gets the members, then one notice for each change") {
   Notes<GroupNotice> notes;
   TestNode t;
