@@ -120,7 +120,7 @@ class ProcessApi : public gen::ProcessBehavior {
   //   kUnsupported  the request has come from another node and can go only to processes of this node
   gen::Result<void> Forward(const gen::Target& to, gen::Message& message);
   // Does what Forward does, as the result of HandleCall: `return Delegate(worker, request)`. An error goes
-  // to the caller.
+  // to the caller. As the handler returns, a circle of calls that leads through this request is not found.
   [[nodiscard]] gen::CallResult Delegate(const gen::Target& to, gen::Message& request);
   // Hands an open request over to the process `to`, which has been given its `from` and `ref` in a message and
   // will answer it with SendResponse. From now on `to` holds the request: this process may end, and the caller

@@ -75,9 +75,9 @@ class Messenger {
     return SendOrGiveBack<T>(to, std::move(envelope), value);
   }
 
-  // As Send, but waits while the receiver's mailbox (at a pool: that of each worker) is full: a process is suspended,
-  // any other thread blocks. The sender that has waited longest is next. Returns kProcessMailboxFull if there was no
-  // room within `timeout` (0: tries once; kInfinite: no limit), and kDeadlock if a process would wait for itself.
+  // As Send, but waits while the receiver's mailbox (at a pool: each worker's) or the way to its node is full; blocks a
+  // thread, suspends a process. Who has waited longest is next. kProcessMailboxFull (the way: kTimeout): no room within
+  // `timeout` (0: tries once; kInfinite: no limit). kDeadlock: it would wait for itself, also as a pool's only worker.
   template <class T>
   Result<void> SendOrWait(const Target& to, T&& value, std::chrono::nanoseconds timeout) {
     auto envelope = MakeMessage(std::forward<T>(value), DefaultPriority(), to);

@@ -41,7 +41,8 @@
 // much room there is: each message is confirmed before the next one is sent (Messenger::SendImportant), and a request
 // that finds no room is answered with that error. A message that was given to a worker counts as handled by its place:
 // a worker that crashes by its first message each time is replaced at once (PoolOptions::restart_backoff_min is for
-// places that handle nothing). Other processes should not send to a worker: their messages take the room of messages
+// places that handle nothing). So does PoolOptions::strategy see it: ByKey gives equal keys to the same worker, in
+// order, but after a resize or a crash the next one may begin elsewhere while the former worker still has some. Other processes should not send to a worker: their messages take the room of messages
 // that are on their way from the pool, which are then counted as dropped_mailbox_full there.
 //
 // End of the pool. When the pool ends or takes workers out, the workers handle what they have and end with the same
@@ -49,7 +50,7 @@
 // the reason noconnection. If it traps exits, it gets this exit signal and should end.
 //
 // Messages and answers need a form on the wire (gen::NodeOptions::types). A value without one is refused here: a
-// request with kUnsupported or kIncorrect; a message, and each event, is counted as dropped_terminated, and the log
+// request with kUnsupported or kIncorrect; a message, and each event, is counted as dropped_unreadable, and the log
 // says so once for each worker. The worker sees the sender of a message; as the sender of a request it sees the
 // dist::RemoteWorker.
 #pragma once

@@ -4,16 +4,30 @@
 
 namespace ergon::node {
 
-void CallEdges::Redirect(gen::PID worker, const core::Envelope& request) {
+CallEdge* CallEdges::EdgeOfCaller(const core::Envelope& request) const {
   const gen::PID from = gen::PID::FromAddress(request.from);
   if (from.id == Addresses::kNodeId || from.node != addresses_.node() || IsRequestId(request.ref)) {
-    return;
+    return nullptr;
   }
-  // Without effect if it is not the caller itself who sends: its edge says so.
-  const ProcessSlot* caller = addresses_.table().Find(from.id);
-  CallEdge* edge = caller == nullptr ? nullptr : caller->call_edge();
-  if (edge != nullptr)
+  const ProcessSlot* const caller = addresses_.table().Find(from.id);
+  return caller == nullptr ? nullptr : caller->call_edge();
+}
+
+void CallEdges::Redirect(gen::PID worker, const core::Envelope& request) {
+  // Without effect if it is neither the caller itself who sends nor a pool that moves the request: the edge says so.
+  if (CallEdge* const edge = EdgeOfCaller(request)) {
     edge->Redirect(request.ref, worker.id, TicketOf(addresses_.Find(worker), request));
+  }
+}
+
+bool CallEdges::BeginMove(gen::PID to, const core::Envelope& request) {
+  CallEdge* const edge = EdgeOfCaller(request);
+  return edge != nullptr && edge->BeginMove(request.ref, to.id);
+}
+
+const ProcessSlot* CallEdges::EndMove(gen::PID from, std::uint64_t ref, bool delivered) {
+  const ProcessSlot* const caller = addresses_.table().Find(from.id);
+  return caller->call_edge()->EndMove(ref, delivered) ? caller : nullptr;
 }
 
 CallEdge::View CallEdges::Of(const core::Envelope& request) const {
@@ -32,9 +46,7 @@ void CallEdges::NoteTaken(const core::Envelope& request, CallEdge::Stage stage) 
     pending_calls_.NoteTaken(request.ref, stage);
     return;
   }
-  const ProcessSlot* caller = addresses_.table().Find(from.id);
-  CallEdge* edge = caller == nullptr ? nullptr : caller->call_edge();
-  if (edge != nullptr) edge->NoteTaken(request.ref, stage);
+  if (CallEdge* const edge = EdgeOfCaller(request)) edge->NoteTaken(request.ref, stage);
 }
 
 }  // namespace ergon::node

@@ -19,7 +19,9 @@ constexpr std::size_t kMaxCircle = 1000;
 }  // namespace
 
 bool WaitGraph::Link::Holds() const {
-  return process->WaitedForCertain() == edge.id && process->await().WaitingFor() == edge.id;
+  const CallEdge::View now = process->Waited();
+  return now.IsCertain() && now.id == edge.id && now.to == edge.to &&
+         process->await().WaitingFor() == edge.id;
 }
 
 // The edges are read one after the other, and then once more: those that are still the same were

@@ -75,6 +75,11 @@ class OpenEdge {
   CallEdge& edge_;
 };
 
+bool IsOnlyWorker(const ProcessSlot* pool, gen::PID pid) {
+  const PoolSlot* const slot = pool == nullptr ? nullptr : pool->pool();
+  return slot != nullptr && slot->rotation.size() == 1 && slot->rotation.At(0) == pid.id;
+}
+
 }  // namespace
 
 // An exact time takes four times as long as a coarse one. It is wanted where WaitGraph::BreakDeadlock looks which call
@@ -277,6 +282,12 @@ gen::Result<void> Process::SendInTurn(gen::PID to, core::EnvelopePtr& envelope,
   if (to == Self()) {
     return gen::Error(gen::ErrorCode::kDeadlock,
                       fmt::format("{} would wait for room in its own mailbox", to));
+  }
+  if (IsOnlyWorker(rooms_.addresses.Find(to), Self())) {
+    return gen::Error(
+        gen::ErrorCode::kDeadlock,
+        fmt::format("{} would wait for room in its own mailbox: it is the only worker of {}",
+                    Self(), to));
   }
   if (IsBeingEnded()) return EndingError();
   PendingWait wait(*this);

@@ -9,6 +9,7 @@
 #include <ergon/node/delivery/request_claims.h>
 #include <ergon/node/diagnosis/for_people.h>
 #include <ergon/node/diagnosis/node_log.h>
+#include <ergon/node/diagnosis/wait_graph.h>
 #include <ergon/node/process/process.h>
 #include <ergon/node/process_state/mailbox_size.h>
 #include <ergon/node/spawning/pool_settings.h>
@@ -29,6 +30,25 @@ bool Process::Begin(const core::Envelope& request) {
   return request.deadline == 0 || rooms_.request_claims.Begin(request);
 }
 
+namespace {
+
+// Gives a message to a worker by `deliver`. A request may be what closes a circle of calls: the worker waits for its
+// caller.
+template <class Deliver>
+gen::Result<void> Place(const Rooms& rooms, gen::PID to, core::EnvelopePtr& envelope,
+                        const Deliver& deliver) {
+  if (!IsRequest(*envelope) || !rooms.call_edges.BeginMove(to, *envelope)) return deliver();
+  const gen::PID from = gen::PID::FromAddress(envelope->from);
+  const std::uint64_t ref = envelope->ref;
+  auto sent = deliver();
+  if (const ProcessSlot* caller = rooms.call_edges.EndMove(from, ref, sent.has_value())) {
+    rooms.wait_graph.BreakDeadlock(*caller);
+  }
+  return sent;
+}
+
+}  // namespace
+
 gen::Result<void> Process::Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) {
   ++sends_;
   if (routed) {
@@ -37,7 +57,7 @@ gen::Result<void> Process::Forward(gen::PID to, core::EnvelopePtr& envelope, boo
     UnmarkRouted(*envelope);
   }
   const bool is_message = IsMessage(*envelope);
-  auto sent = rooms_.delivery.Deliver(to, envelope);
+  auto sent = Place(rooms_, to, envelope, [&] { return rooms_.delivery.Deliver(to, envelope); });
   if (sent && is_message) Hold(-1);
   // A pool that is a worker of another: to that it has handled the message.
   if (sent && routed && routed_work_.duty() == gen::WorkerDuty::kReport) {
@@ -50,7 +70,8 @@ gen::Result<void> Process::ForwardMakingRoom(gen::PID worker, core::EnvelopePtr&
   ++sends_;
   MarkRouted(*envelope, Self().id);
   const bool is_message = IsMessage(*envelope);
-  auto sent = rooms_.delivery.DeliverMakingRoom(worker, envelope);
+  auto sent = Place(rooms_, worker, envelope,
+                    [&] { return rooms_.delivery.DeliverMakingRoom(worker, envelope); });
   if (sent && is_message) Hold(-1);
   return sent;
 }

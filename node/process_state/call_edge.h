@@ -11,13 +11,19 @@
 // Only kSent is certain: the request waits in the mailbox of `to`, or is handled there. The receiver takes that back,
 // at the end of the handler at the latest, before it can begin with another request.
 //
-// An id is never used twice and no stage is left twice, so an edge that is read as kSent, and later
-// once more with the same id, was certain all the time in between. The other fields belong to the
-// id: they are written while the word is 0 or kSending, and released by it.
+// A pool may place a request that it has kept, or that has waited at a worker that has ended. Then `moved_` has the id,
+// too, and `moved_to_` the worker; it takes the place of `to_`, and the edge is certain again:
 //
-// Memory orders: Sent and Read are sequentially consistent. Of several processes that close a circle
-// at the same time, each writes its own edge and then reads those of the others, so at least one
-// sees them all (Dekker's pattern; partners: Sent and Read, in WaitGraph::BreakDeadlock).
+//   BeginMove                    EndMove
+//  0 -----> kBeingWritten -> kMoving -----> kMoved -----> 0, by NoteTaken or the next BeginMove
+//
+// An id is never used twice, and nobody who waits takes or moves a request. So an edge that is read as certain, and
+// later once more with the same id and receiver, belongs to the same circle as the edges that were read in between. The
+// other fields belong to the id: they are written while the word is 0 or kSending, and released by it.
+//
+// Memory orders: Sent, EndMove and Read are sequentially consistent. Of several threads that close a circle at the same
+// time, each writes an edge and then reads the others, so at least one sees them all (Dekker's pattern; partners: Sent,
+// EndMove and Read, in WaitGraph::BreakDeadlock).
 #pragma once
 
 #include <atomic>
@@ -57,8 +63,12 @@ class CallEdge {
     ticket_.store(ticket, std::memory_order_release);
     word_.store(id, std::memory_order_release);
   }
-  // Notes that the request goes to a worker of the pool `to`. Only while it is being sent.
+  // Notes that the request goes to a worker of the pool `to`. Only while it is being sent, or moved.
   void Redirect(std::uint64_t id, std::uint64_t to, std::uint32_t ticket) noexcept {
+    if (moved_.load(std::memory_order_relaxed) == Pack(id, Move::kMoving)) [[unlikely]] {
+      moved_to_.store(to, std::memory_order_release);
+      return;
+    }
     if (word_.load(std::memory_order_relaxed) != id) return;
     to_.store(to, std::memory_order_release);
     ticket_.store(ticket, std::memory_order_release);
@@ -72,10 +82,37 @@ class CallEdge {
 
   // -- the receiver of the request, while it handles it --
   void NoteTaken(std::uint64_t id, Stage stage) noexcept {
+    std::uint64_t moved = moved_.load(std::memory_order_relaxed);
+    if ((moved & kIdMask) == id) {
+      (void)moved_.compare_exchange_strong(moved, 0, std::memory_order_seq_cst);
+    }
     std::uint64_t word = word_.load(std::memory_order_relaxed);
     while ((word & kIdMask) == id && (word >> kStageShift) <= std::uint64_t{1}) {
       if (word_.compare_exchange_weak(word, Pack(id, stage), std::memory_order_seq_cst)) return;
     }
+  }
+
+  // -- a pool that places the request again --
+  // Before it is delivered. Returns false if nobody waits for the answer any more.
+  bool BeginMove(std::uint64_t id, std::uint64_t to) noexcept {
+    if ((word_.load(std::memory_order_relaxed) & kIdMask) != id) return false;
+    std::uint64_t moved = moved_.load(std::memory_order_relaxed);
+    // Another pool may be just writing, with a request whose time is up.
+    do {
+      while (moved >> kStageShift == static_cast<std::uint64_t>(Move::kBeingWritten)) {
+        moved = moved_.load(std::memory_order_relaxed);
+      }
+    } while (!moved_.compare_exchange_weak(moved, Pack(id, Move::kBeingWritten),
+                                           std::memory_order_acquire, std::memory_order_relaxed));
+    moved_to_.store(to, std::memory_order_release);
+    moved_.store(Pack(id, Move::kMoving), std::memory_order_release);
+    return true;
+  }
+  // After that. Returns false if it was not delivered, or its receiver has taken it and not answered.
+  bool EndMove(std::uint64_t id, bool delivered) noexcept {
+    std::uint64_t moved = Pack(id, Move::kMoving);
+    const std::uint64_t then = delivered ? Pack(id, Move::kMoved) : 0;
+    return moved_.compare_exchange_strong(moved, then, std::memory_order_seq_cst) && delivered;
   }
 
   // -- anybody --
@@ -83,18 +120,28 @@ class CallEdge {
   [[nodiscard]] View Read() const noexcept {
     const std::uint64_t word = word_.load(std::memory_order_seq_cst);
     if (word == 0) return {};
-    const View view{.id = word & kIdMask,
-                    .stage = static_cast<Stage>(word >> kStageShift),
-                    .to = to_.load(std::memory_order_acquire),
-                    .type = type_.load(std::memory_order_acquire),
-                    .since = since_.load(std::memory_order_acquire),
-                    .ticket = ticket_.load(std::memory_order_acquire)};
+    View view{.id = word & kIdMask,
+              .stage = static_cast<Stage>(word >> kStageShift),
+              .to = to_.load(std::memory_order_acquire),
+              .type = type_.load(std::memory_order_acquire),
+              .since = since_.load(std::memory_order_acquire),
+              .ticket = ticket_.load(std::memory_order_acquire)};
+    const std::uint64_t moved = Pack(view.id, Move::kMoved);
+    if (moved_.load(std::memory_order_seq_cst) == moved) {
+      view.to = moved_to_.load(std::memory_order_acquire);
+      view.ticket = 0;
+      if (view.stage != Stage::kSending) view.stage = Stage::kSent;
+      if (moved_.load(std::memory_order_seq_cst) != moved) return {};
+    }
     return (word_.load(std::memory_order_seq_cst) & kIdMask) == view.id ? view : View{};
   }
   // Returns the id if the edge is certain, else 0.
   [[nodiscard]] std::uint64_t CertainId() const noexcept {
     const std::uint64_t word = word_.load(std::memory_order_seq_cst);
-    return word >> kStageShift == static_cast<std::uint64_t>(Stage::kSent) ? word & kIdMask : 0;
+    const std::uint64_t stage = word >> kStageShift;
+    const std::uint64_t id = word & kIdMask;
+    if (stage <= static_cast<std::uint64_t>(Stage::kSent)) return stage == 0 ? 0 : id;
+    return moved_.load(std::memory_order_seq_cst) == Pack(id, Move::kMoved) ? id : 0;
   }
 
  private:
@@ -103,8 +150,11 @@ class CallEdge {
   static constexpr int kStageShift = 62;  // ids are less than 2^61; see AwaitState::kMaxId
   static constexpr std::uint64_t kIdMask = (std::uint64_t{1} << kStageShift) - 1;
 
-  static std::uint64_t Pack(std::uint64_t id, Stage stage) noexcept {
-    return id | static_cast<std::uint64_t>(stage) << kStageShift;
+  enum class Move : std::uint8_t { kNone, kBeingWritten, kMoving, kMoved };
+
+  template <class State>
+  static std::uint64_t Pack(std::uint64_t id, State state) noexcept {
+    return id | static_cast<std::uint64_t>(state) << kStageShift;
   }
 
   std::atomic<std::uint64_t> word_{0};
@@ -112,6 +162,8 @@ class CallEdge {
   std::atomic<const core::TypeDescriptor*> type_{nullptr};
   std::atomic<std::int64_t> since_{0};
   std::atomic<std::uint32_t> ticket_{0};
+  std::atomic<std::uint64_t> moved_{0};  // [ Move : 2 bits | id of the wait : 62 bits ]
+  std::atomic<std::uint64_t> moved_to_{0};
 };
 
 }  // namespace ergon::node

@@ -233,6 +233,26 @@ class Workers : public act::Pool {
   act::PoolOptions options_;
 };
 
+TEST_CASE("SendOrWait: the only worker of a full pool does not wait for itself") {
+  TestNode t;
+  gen::Error error = gen::ErrUnexpectedType;  // nobody's
+  std::atomic<bool> done{false};
+  const Handlers worker{.message = [&](Subject& self, gen::PID, gen::Message& message) {
+    if (message.Take<Item>().number != 0) return gen::Continue();
+    while (self.Send(self.Parent(), Item{1})) continue;
+    error = self.SendOrWait(self.Parent(), Item{2}, gen::kInfinite).error();
+    done = true;
+    return gen::Continue();
+  }};
+  const act::PoolOptions options{
+      .pool_size = 1, .worker_factory = Make(worker), .worker_mailbox_size = 2};
+  const gen::PID pool = t.node.Spawn(gen::Factory<Workers>(options)).value();
+  t.node.Send(pool, Item{0}).value();
+  REQUIRE(kit::Eventually([&] { return done.load(); }));
+  CHECK(error == gen::ErrDeadlock);
+  CHECK(error.detail().find("it is the only worker of") != std::string::npos);
+}
+
 std::vector<act::PoolStrategy> Strategies() {
   return {act::PoolStrategy::Rotation(),
           act::PoolStrategy::LeastLoaded(),

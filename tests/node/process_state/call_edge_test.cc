@@ -65,6 +65,63 @@ TEST_CASE("call edge: a request that was taken stays taken, one of another id is
   }
 }
 
+TEST_CASE("call edge: a pool moves a request, and its receiver takes it again") {
+  CallEdge edge;
+  CHECK_FALSE(edge.BeginMove(3, 9));
+  edge.Begin(3, 7, core::TypeOf<int>(), 100, 5);
+  CHECK(edge.Sent(3));
+  edge.NoteTaken(3, Stage::kPassedOn);  // the pool keeps it
+  CHECK(edge.CertainId() == 0);
+
+  CHECK(edge.BeginMove(3, 9));
+  CHECK(edge.CertainId() == 0);
+  CHECK(edge.Read().to == 7);
+  edge.Redirect(3, 10, 0);  // that is a pool, too
+  CHECK(edge.EndMove(3, true));
+  CHECK(edge.CertainId() == 3);
+  CHECK(edge.Read().IsCertain());
+  CHECK(edge.Read().to == 10);
+  CHECK(edge.Read().ticket == 0);
+  CHECK(edge.Read().since == 100);
+
+  edge.NoteTaken(3, Stage::kLeftOpen);
+  CHECK(edge.CertainId() == 0);
+  CHECK_FALSE(edge.Read().IsCertain());
+
+  // To a worker that is full, and to one that takes it before the pool has noted that it is there.
+  CHECK(edge.BeginMove(3, 11));
+  CHECK_FALSE(edge.EndMove(3, false));
+  CHECK(edge.CertainId() == 0);
+  CHECK(edge.BeginMove(3, 12));
+  edge.NoteTaken(3, Stage::kPassedOn);
+  CHECK_FALSE(edge.EndMove(3, true));
+  CHECK(edge.CertainId() == 0);
+
+  // The next request has nothing of it.
+  CHECK(edge.BeginMove(3, 13));
+  CHECK(edge.EndMove(3, true));
+  edge.End();
+  CHECK(edge.CertainId() == 0);
+  edge.Begin(4, 7, core::TypeOf<int>(), 100, 5);
+  CHECK(edge.Sent(4));
+  CHECK(edge.Read().to == 7);
+  CHECK(edge.Read().ticket == 5);
+  CHECK_FALSE(edge.BeginMove(3, 14));
+  CHECK(edge.Read().to == 7);
+}
+
+TEST_CASE("call edge: a request is moved before its caller knows that it is sent") {
+  CallEdge edge;
+  edge.Begin(3, 7, nullptr, 0, 0);
+  CHECK(edge.BeginMove(3, 9));
+  CHECK(edge.EndMove(3, true));
+  CHECK(edge.CertainId() == 0);
+  CHECK(edge.Read().stage == Stage::kSending);
+  CHECK(edge.Sent(3));
+  CHECK(edge.CertainId() == 3);
+  CHECK(edge.Read().to == 9);
+}
+
 TEST_CASE("call edge: of two that call at the same time at least one sees the other's") {
   const std::uint64_t rounds = static_cast<std::uint64_t>(kit::Scaled(20'000));
   std::array<CallEdge, 2> edges;
