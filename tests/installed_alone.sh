@@ -41,6 +41,9 @@ quietly cmake --preset install -B "$work/install" -DCMAKE_CXX_COMPILER="$compile
 found=$(builds "$work/install")
 [[ $found == "$libraries libergon_testkit.a" ]] || fail "the preset 'install' builds $found"
 [[ $(tests "$work/install") == 0 ]] || fail "the preset 'install' has tests"
+# Where ccache has no folder that it can write, as below HOME=/nonexistent, it is left out.
+quietly env CCACHE_DIR=/proc/nowhere cmake --preset install -B "$work/install" -DCMAKE_CXX_COMPILER="$compiler"
+! grep -q CCACHE_DEPEND "$work/install/CMakeFiles/rules.ninja" || fail "ccache is used without a folder of its own"
 
 mkdir "$work/parent"
 cd "$work/parent"
@@ -62,6 +65,7 @@ quietly cmake -S . -B build -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DERGON="$
 found=$(builds build)
 [[ $found == "$libraries program" ]] || fail "a project that contains Ergon builds $found"
 [[ $(tests build) == 1 ]] || fail "a project that contains Ergon has $(tests build) tests, not its own one"
+! grep -qw -e -Wall build/build.ninja || fail "a project that contains Ergon compiles it with -Wall, and may have -Werror"
 quietly cmake --install build --prefix "$work/prefix"
 found=$(cd "$work/prefix" && find . -type f)
 [[ $found == ./share/main.cc ]] || fail "a project that contains Ergon installs $found"

@@ -17,8 +17,9 @@ build_flags=$6
 
 # ---- what is built
 
+# By somebody who hides what is his own.
 quietly cmake -S "$source_dir" -B "$build_dir" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DBUILD_SHARED_LIBS=ON \
-  -DERGON_BUILD_EXAMPLES=OFF -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS="$build_flags" \
+  -DERGON_BUILD_EXAMPLES=OFF -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_VISIBILITY_PRESET=hidden -DCMAKE_CXX_FLAGS="$build_flags" \
   -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=64
 quietly cmake --build "$build_dir"
 

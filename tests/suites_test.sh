@@ -38,7 +38,7 @@ CMAKE
 # suites TEST...: what scripts/suites says of a project with these tests, and its status at the end.
 suites() {
   rm -rf "$work/build"
-  quietly cmake -S "$work" -B "$work/build" -DTESTS="$(IFS=';' && echo "$*")"
+  quietly cmake -S "$work" -B "$work/build" -G Ninja -DTESTS="$(IFS=';' && echo "$*")"
   "$source_dir/scripts/suites" "$work/build" 2>&1 && echo "status 0" || echo "status $?"
 }
 # ends SAID LINES: the last lines of what was said.

@@ -2,7 +2,7 @@
 # find_package(Ergon), where Ergon is installed.
 #
 # Each of these adds to the list ergon_missing the Debian package of what it does not find, so that one message
-# can name them all, and to ergon_needed in any case. They are macros: what find_package sets is the caller's.
+# can name them all, and to ergon_needed in any case.
 
 # ergon_look_for(<Debian package> <arguments of find_package>...)
 macro(ergon_look_for debian_package name)
@@ -38,8 +38,9 @@ macro(ergon_look_for_library debian_package target library)
 endmacro()
 
 # ergon_look_for_libraries(<shared> <static_programs>): what a program is compiled or linked with that uses Ergon; one
-# that is shared, or one for programs that are linked with -static.
-macro(ergon_look_for_libraries shared static_programs)
+# that is shared, or one for programs that are linked with -static. A function: what it tells find_package is not for what
+# else a project looks for.
+function(ergon_look_for_libraries shared static_programs)
   set(Boost_NO_WARN_NEW_VERSIONS ON)
   if("${static_programs}")
     set(Boost_USE_STATIC_LIBS ON)
@@ -59,7 +60,9 @@ macro(ergon_look_for_libraries shared static_programs)
     ergon_look_for(libssl-dev OpenSSL)
     ergon_look_for_library(erlang-dev erlang::ei ei)
   endif()
-endmacro()
+  set(ergon_needed "${ergon_needed}" PARENT_SCOPE)
+  set(ergon_missing "${ergon_missing}" PARENT_SCOPE)
+endfunction()
 
 # ergon_name_missing(<variable>): the variable says what is missing, for people; it is empty if nothing is.
 macro(ergon_name_missing variable)

@@ -75,7 +75,9 @@ function(ergon_add_layer layer)
       endforeach()
       set_target_properties(${target}_hidden PROPERTIES CXX_VISIBILITY_PRESET hidden)
     endif()
-    set_target_properties(${target} PROPERTIES VISIBILITY_INLINES_HIDDEN ON)
+    # Whatever CMAKE_CXX_VISIBILITY_PRESET says: programs need what is not in a room.
+    set_target_properties(${target} PROPERTIES
+      CXX_VISIBILITY_PRESET default VISIBILITY_INLINES_HIDDEN ON)
   else()
     add_library(${target} STATIC ${sources})
     add_library(ergon::${layer} ALIAS ${target})
