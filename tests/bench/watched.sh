@@ -61,7 +61,7 @@ fi
 
 # run WAY WORKLOAD...: the nanoseconds of one operation, and those of processor time.
 run() {
-  local way=$1 port=$((20000 + RANDOM % 10000)) words=(yardstick=0 "${workers[@]}")
+  local way=$1 port=$((10000 + RANDOM % 4000)) words=(yardstick=0 "${workers[@]}")
   shift
   [[ $way == off ]] || words+=(observe="$port")
   reading=

@@ -594,7 +594,7 @@ cases() -> [
         [{down, Late, Pid, noproc}] = seen(Cpp) end},
     {they_monitor_a_name, fun(Cpp) ->
         Pid = spawn(fun() -> register(to_be_watched, self()), receive stop -> exit(stopped) end end),
-        timer:sleep(50),
+        eventually(fun() -> whereis(to_be_watched) == Pid end),
         _ = drive(Cpp, {monitor, {to_be_watched, node()}}),
         Pid ! stop,
         [{down, _, {to_be_watched, _}, stopped}] = seen(Cpp) end},
@@ -630,8 +630,7 @@ cases() -> [
         Pid ! {die, normal},
         Ref = monitor(process, Pid),
         receive {'DOWN', Ref, _, _, _} -> ok end,
-        timer:sleep(50),
-        undefined = global:whereis_name(cpp_victim) end},
+        eventually(fun() -> global:whereis_name(cpp_victim) == undefined end) end},
     {they_connect, fun(Cpp) ->
         {{nodedown, Cpp}, _} = catch_exit(fun() -> drive(Cpp, {reconnect, node(), self()}) end),
         expect(ok),

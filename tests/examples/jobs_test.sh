@@ -88,11 +88,15 @@ check 'is told' says 'jobs: lost: cannot start ./nowhere: No such file or direct
 
 script family <<<'(trap "" TERM; echo $BASHPID >>pids; echo child; sleep 60) & wait'
 echo 'slow timeout=300ms retries=1 : ./family' >list
-run list
+# Where the machine is slow, the time may be over before there are any.
+had_children() {
+  run list
+  (($(grep -cx 'slow | child' out) == 2))
+}
+check 'it had children' eventually had_children
 check 'too slow: exit status 1' is "$status" 1
 check 'counts as a failure' is "$(state slow)" 'failed 2'
 check 'is told' says 'jobs: slow: took too long, killed; again in 100 ms'
-check 'it had children' is "$(grep -cx 'slow | child' out)" 2
 check 'they are gone' eventually all_have_died
 
 # A long row, of which nothing starts.
@@ -200,7 +204,8 @@ tried_twice() { grep -qF 'again in 200 ms' err; }
 check 'a job is tried again' eventually tried_twice
 kill -TERM "$background"
 end
-check 'SIGTERM between two tries' is "$status $(state again)" '143 stopped 2'
+# How many there have been by then depends on the machine.
+check 'SIGTERM between two tries' is "$status $(state again | sed 's/ [0-9]*$//')" '143 stopped'
 
 # -- output --
 

@@ -10,6 +10,8 @@ name=prices$$@127.0.0.1
 epmd &
 epmd_pid=$!
 trap 'kill "$epmd_pid" 2>/dev/null; cleanup' EXIT
+epmd_answers() { epmd -names >/dev/null 2>&1; }
+check 'its EPMD is there' eventually epmd_answers
 
 # http METHOD PATH: prints the status and all lines of the body as one.
 http() {
