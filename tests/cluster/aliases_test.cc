@@ -130,22 +130,22 @@ TEST_CASE("aliases: the end of who is called by an alias, and a lost connection,
   CHECK(ended.error() == gen::ErrProcessTerminated);
   std::atomic<bool> called{false};
   const auto silent = std::make_shared<AliasState>();
-  (void)cluster.b
-      .Spawn([&](gen::Process& self) {
-        {
-          std::lock_guard lock(silent->mutex);
-          silent->alias = self.CreateAlias().value();
-        }
-        while (!called) self.Sleep(1ms);
-      })
-      .value();
+  const gen::PID owner = cluster.b
+                             .Spawn([&](gen::Process& self) {
+                               {
+                                 std::lock_guard lock(silent->mutex);
+                                 silent->alias = self.CreateAlias().value();
+                               }
+                               while (!called) self.Sleep(1ms);
+                             })
+                             .value();
   REQUIRE(kit::Eventually([&] { return silent->Alias().id != 0; }));
   InProcess(cluster.a, [&](gen::Process& self) {
     CHECK(self.Call<int>(silent->Alias(), Sum{}, {.timeout = 10ms}).error() == gen::ErrTimeout);
   });
   std::thread cut([&] {
-    while (InspectConnections(cluster.a).empty()) std::this_thread::sleep_for(1ms);
-    std::this_thread::sleep_for(20ms);
+    // The request has come, behind that of the call before.
+    CHECK(kit::Eventually([&] { return cluster.b.ProcessInfo(owner)->messages_queued == 2; }));
     Disconnect(cluster.a, cluster.b.Name());
   });
   CHECK(cluster.a.Call<int>(silent->Alias(), Sum{}, {.timeout = 1min}).error() ==

@@ -201,7 +201,8 @@ TEST_CASE("cluster: what was under way when a connection is lost has one outcome
     threads.emplace_back([&] {
       while (!stop) {
         ++calls;
-        const auto sum = cluster.a.Call(cluster.OnB("listener"), Sum{{20, 22}});
+        const auto sum =
+            cluster.a.Call(cluster.OnB("listener"), Sum{{20, 22}}, {.timeout = kit::kDeadline});
         if (sum && *sum == 42) ++answers;
         if (!sum && (sum.error() == gen::ErrNoConnection)) ++errors;
         (void)cluster.a.Send(cluster.OnB("listener"), Line{1, "text"});
@@ -461,7 +462,8 @@ TEST_CASE(
   auto a = TryStart("hostilea@127.0.0.1", log_a).value();
   const auto seen = std::make_shared<Seen>();
   b.SpawnRegister("listener", gen::Factory<Listener>(seen)).value();
-  CHECK(Ping(a, b.Name()));
+  // That is a short time, for an honest one as well.
+  CHECK(kit::Eventually([&] { return Ping(a, b.Name()).has_value(); }));
   const auto port = static_cast<std::uint16_t>(options.listen_port);
   std::vector<std::thread> hostile;
   std::atomic<int> closed{0};

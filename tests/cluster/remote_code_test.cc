@@ -253,6 +253,7 @@ TEST_CASE("remote code: a function ends with its call, and a call with its funct
   Sleepers sleepers;
   Cluster cluster("ends_code", OptionsOfCalls(sleepers));
   const gen::Atom b = cluster.b.Name();
+  CHECK(Ping(cluster.a, b));
   const auto call = [&](gen::Messenger& self, std::chrono::nanoseconds timeout) {
     return Rpc(self, b, "words", "sleep", {}, {.timeout = timeout});
   };
@@ -265,15 +266,20 @@ TEST_CASE("remote code: a function ends with its call, and a call with its funct
         .value();
   };
   InProcess(cluster.a, [&](gen::Process& self) {
-    CHECK(call(self, 50ms).error() == gen::ErrTimeout);
-    CHECK(kit::Eventually([&] { return sleepers.ended == 1; }));
+    // Until the function has begun before the time is up.
+    for (auto timeout = 50ms; sleepers.running == 0; timeout *= 2) {
+      CHECK(call(self, timeout).error() == gen::ErrTimeout);
+    }
+    CHECK(kit::Eventually([&] { return cluster.b.ProcessList().empty(); }));
+    CHECK(sleepers.ended == sleepers.running);
   });
+  const int timed_out = sleepers.running;
   // The end of the caller.
   std::atomic<int> ignored{0};
   const gen::PID caller = spawn(ignored);
-  REQUIRE(kit::Eventually([&] { return sleepers.running == 2; }));
+  REQUIRE(kit::Eventually([&] { return sleepers.running == timed_out + 1; }));
   CHECK(cluster.a.SendExit(caller, gen::Reason::Kill()));
-  CHECK(kit::Eventually([&] { return sleepers.ended == 2; }));
+  CHECK(kit::Eventually([&] { return sleepers.ended == timed_out + 1; }));
   REQUIRE(kit::Eventually([&] { return cluster.b.ProcessList().empty(); }));
   // The end of the function's process.
   std::atomic<int> killed{0};
@@ -600,10 +606,14 @@ TEST_CASE("remote code: who waits no more for a spawn has no process on the othe
     ErlangOptions options = OptionsOfSpawn();
     if (looks) options.tick_time = 1s;
     Cluster cluster(looks ? "abandoned" : "answered", options);
+    CHECK(Ping(cluster.a, cluster.b.Name()));
+    const auto before = cluster.b.Info().processes_spawned;
     InProcess(cluster.a, [&](gen::Process& self) {
-      const auto late = Spawn(self, cluster.b.Name(), "remote", "start", {looks ? 3000 : 500},
+      constexpr int kHour = 3'600'000;
+      const auto late = Spawn(self, cluster.b.Name(), "remote", "start", {looks ? kHour : 500},
                               {.link = true, .call = {.timeout = 100ms}});
       CHECK(late.error() == gen::ErrTimeout);
+      CHECK(kit::Eventually([&] { return cluster.b.Info().processes_spawned > before; }));
       // Whether it lives on does not depend on the caller's end.
       CHECK(kit::Eventually([&] { return cluster.b.ProcessList().empty(); }));
     });

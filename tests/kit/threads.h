@@ -2,11 +2,24 @@
 #pragma once
 
 #include <atomic>
+#include <fstream>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include <unistd.h>  // gettid
+
 namespace ergon::kit {
+
+// Whether a thread of this program, by what gettid() returns there, waits for others: for one that is about to call what
+// blocks, that it does.
+[[nodiscard]] inline bool Sleeps(pid_t thread) {
+  std::ifstream status("/proc/self/task/" + std::to_string(thread) + "/status");
+  std::string line;
+  while (std::getline(status, line) && !line.starts_with("State:")) continue;
+  return line.starts_with("State:\tS");
+}
 
 class Threads {
  public:

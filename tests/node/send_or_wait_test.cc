@@ -83,13 +83,12 @@ TEST_CASE("SendOrWait: in the order in which they have come, also threads and ne
       });
       REQUIRE(t.EventuallyWaiting(sender));
     } else {
-      std::atomic<bool> begins{false};
-      threads.emplace_back([&t, &begins, busy, next] {
-        begins = true;
+      std::atomic<pid_t> thread{0};
+      threads.emplace_back([&t, &thread, busy, next] {
+        thread = gettid();
         CHECK(t.node.SendOrWait(busy, Item{next}, kit::kDeadline));
       });
-      REQUIRE(kit::Eventually([&] { return begins.load(); }));
-      std::this_thread::sleep_for(20ms);  // there is nothing to be seen of a thread that waits
+      REQUIRE(kit::Eventually([&] { return thread != 0 && kit::Sleeps(thread); }));
     }
   }
   CHECK(t.node.SendOrWait(busy, Item{-1}, 0ns).error() == gen::ErrProcessMailboxFull);

@@ -1,5 +1,6 @@
 #include <ergon/node/spawning/departures.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <thread>
@@ -41,15 +42,21 @@ TEST_CASE("departures: of threads, at any moment") {
   const auto count = [] { return std::uint64_t{kThreads}; };
   for (int round = 0; round < 200; ++round) {
     Departures<kThreads> departures;
+    std::atomic<int> woken{0};
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < kThreads; ++i) {
-      threads.emplace_back([&departures, &count, i] {
-        if (core::Event* const event = departures.Leave(i, count)) event->Set();
+      threads.emplace_back([&departures, &count, &woken, i] {
+        if (core::Event* const event = departures.Leave(i, count)) {
+          ++woken;
+          event->Set();
+        }
       });
     }
     core::Event event;
-    if (!departures.Begin(event, count) || !departures.End()) event.Wait();
+    const bool waits = !departures.Begin(event, count) || !departures.End();
+    if (waits) event.Wait();
     for (std::thread& thread : threads) thread.join();
+    CHECK(woken == (waits ? 1 : 0));
   }
 }
 
