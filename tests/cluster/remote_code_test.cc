@@ -93,7 +93,8 @@ std::string ReferenceBefore(std::string_view said, std::string_view word) {
 ErlangOptions OptionsOfSpawn() {
   ErlangOptions options = ClusterOptions();
   options.max_remote_processes = 3;
-  options.behaviors.Register("remote", "start", gen::Factory<Started>())
+  options.behaviors
+      .Register("remote", "start", gen::Factory<Started>(), {.init_timeout = gen::kInfinite})
       .Register("remote", "brief", gen::Factory<Brief>());
   return options;
 }
@@ -609,7 +610,7 @@ TEST_CASE("remote code: who waits no more for a spawn has no process on the othe
     CHECK(Ping(cluster.a, cluster.b.Name()));
     const auto before = cluster.b.Info().processes_spawned;
     InProcess(cluster.a, [&](gen::Process& self) {
-      constexpr int kHour = 3'600'000;
+      constexpr int kHour = 3'600'000;  // nothing but the look ends it
       const auto late = Spawn(self, cluster.b.Name(), "remote", "start", {looks ? kHour : 500},
                               {.link = true, .call = {.timeout = 100ms}});
       CHECK(late.error() == gen::ErrTimeout);
