@@ -60,8 +60,9 @@ class PoolRunner;
 //
 // End of the pool. A pool that is asked to end takes nothing more, and its workers handle what waits, for at most
 // PoolOptions::shutdown_timeout. Messages that wait for a missing worker, or that a worker leaves when it crashes
-// meanwhile, go to another worker, to a new one if need be. A killed pool ends at once, and so do its
-// workers; one that is in a handler ends when it waits or returns. A pool that is a worker of another pool leaves to that pool what its own workers had not begun.
+// meanwhile, go to another worker, to a new one if need be. A killed pool ends at once, and so do its workers; one that
+// is in a handler ends when it waits or returns. A pool that is a worker of another pool leaves to that pool what its
+// own workers had not begun.
 //
 // act::Stats(node, pool) returns what a pool does in numbers. Inspect answers the same as texts, besides what
 // HandleInspect adds (the item "worker" asks for all "worker.<n>"):

@@ -43,8 +43,9 @@ struct PoolOptions {
   PoolStrategy strategy = {};
   // A message that would wait longer than this before its handler starts is refused at once: the sender or
   // caller gets kOverloaded, and Error::RetryAfter says when there will be room again. The wait is an estimate:
-  // how many messages wait, at the recent pace of the workers (PoolStats). 0: no limit. Must be 0 with
-  // the strategy Broadcast.
+  // how many messages wait, at the recent pace of the workers (PoolStats). Of a worker that is a pool it is that of
+  // its own workers, once they have handled some in a row; a pool that places its messages itself (ByKey, SharedQueue,
+  // Broadcast) shows none as a worker. 0: no limit. Must be 0 with the strategy Broadcast.
   std::chrono::nanoseconds admission_limit{0};
   // The arguments that the Init of each worker gets.
   gen::Args worker_args = {};

@@ -56,13 +56,14 @@ struct PoolStats {
   std::uint64_t queued = 0;      // waiting, at workers and at the pool
   std::uint64_t handled = 0;     // by workers, also those that have ended
   std::uint64_t expired = 0;  // requests that were skipped because their caller had stopped waiting
-  std::uint64_t salvaged = 0;         // taken over from workers that had ended
-  std::uint64_t drained = 0;          // handled by workers after RemoveWorkers had taken them out
-  std::uint64_t lost_crashed = 0;     // being handled when the worker failed
-  std::uint64_t lost_full = 0;        // dropped for want of room, by a worker_mailbox that drops
-  std::uint64_t lost_missed = 0;      // copies of a broadcast for workers that were full
-  std::uint64_t lost_failed = 0;      // their key function, copy constructor or mailbox threw
-  std::uint64_t lost_terminated = 0;  // left over when the pool ended
+  std::uint64_t salvaged = 0;      // taken over from workers that had ended
+  std::uint64_t drained = 0;       // handled by workers after RemoveWorkers had taken them out
+  std::uint64_t lost_crashed = 0;  // being handled when the worker failed
+  std::uint64_t lost_full = 0;     // dropped for want of room, by a worker_mailbox that drops
+  std::uint64_t lost_missed = 0;   // copies of a broadcast for workers that were full
+  std::uint64_t lost_failed = 0;   // their key function, copy constructor or mailbox threw
+  std::uint64_t lost_terminated =
+      0;  // left over when the pool ended, or a worker of a Broadcast left
   // How long a message waits, from the recent pace: time without work does not count, time that a worker waits for a
   // thread does. Until a worker has handled two messages in a row, its first one sets the pace.
   // PoolOptions::admission_limit uses the same estimate. In nine cases of ten the error is at most 5 % if all jobs take

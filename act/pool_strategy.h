@@ -21,11 +21,11 @@
 namespace ergon::act {
 
 // The value of PoolOptions::strategy; Rotation is the default. The promises of act::Pool hold for each strategy:
-// nothing is lost silently, workers are replaced, a resize loses nothing. A circle of calls is found when a worker
-// has the request. It is not while the request waits at a pool that places its messages itself (ByKey, SharedQueue), nor
+// nothing is lost silently, workers are replaced, a resize loses nothing. A circle of calls is found when a worker has
+// the request. It is not while the request waits at a pool that places its messages itself (ByKey, SharedQueue), nor
 // through a Broadcast; such calls end by their time-outs. A worker that is a pool, a dist::RemoteWorker or a Serializer
-// has handled a message, as far as the pool knows, when it has passed the message on: so with ByKey and
-// SharedQueue it gets the next one before the former has been handled.
+// has handled a message, as far as the pool knows, when it has passed the message on: so with ByKey and SharedQueue it
+// gets the next one before the former has been handled.
 //
 //   act::PoolStrategy::LeastLoaded()
 //   act::PoolStrategy::ByKey<Deposit, Withdraw>([](const auto& order) { return order.account; })
@@ -88,8 +88,9 @@ class PoolStrategy {
   // A request is answered with BroadcastAnswers: what each worker has answered, or why it has not. A worker
   // has nine tenths of the time that the caller waits. A worker whose mailbox is full misses a message, which
   // is counted (messages_lost_missed). If all workers are full, as many messages wait at the pool as may wait at one
-  // worker; after that senders get errors. The copies that wait at a worker that fails go to its successor. The
-  // copies that wait at a worker taken out by RemoveWorkersNow are dropped, because the others have had theirs.
+  // worker; after that senders get errors. The copies that wait at a worker that fails go to its successor. Copies
+  // for a worker that is taken out are dropped, because the others have had theirs: by RemoveWorkersNow those that wait
+  // in its mailbox, by RemoveWorkers those that a failed worker has left to it and that it has not got yet.
   template <class... T>
   static PoolStrategy Broadcast() {
     static_assert(sizeof...(T) > 0, "name the message types: Broadcast<Reload>()");

@@ -48,10 +48,10 @@ class GroupMessenger : public Messenger {
 
   // Sends a copy of `value` for each membership there is now, first to members on other nodes, then to those here, each
   // in the order of joining, and returns how many copies were sent; 0 when the group has no members. A copy that its
-  // member does not take is counted as dropped: the mailbox is full, or the member is a pool that has too much to do, or
-  // is just ending. The sender gets a copy, too, if it is a member. If two processes send to a group, its members may get the two messages in different
-  // orders; SendEvent has one order for all. An exception of the copy constructor is thrown on; some members may have
-  // their copies by then.
+  // member does not take is counted as dropped: its mailbox is full, or it is a pool that has too much to do. One that
+  // is just ending gets none. The sender gets a copy, too, if it is a member. If two processes send to a group, its
+  // members may get the two messages in different orders; SendEvent has one order for all. An exception of the copy
+  // constructor is thrown on; some members may have their copies by then.
   //   kIncorrect       an empty name
   //   kNodeTerminated  the node has stopped
   template <class T>

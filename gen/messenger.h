@@ -9,14 +9,12 @@
 #include <vector>
 
 #include <ergon/core/messages/envelope.h>
-#include <ergon/gen/alias.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/inspection.h>
 #include <ergon/gen/message.h>
 #include <ergon/gen/notices.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/priority.h>
-#include <ergon/gen/process_id.h>
 #include <ergon/gen/process_options.h>
 #include <ergon/gen/reason.h>
 #include <ergon/gen/response.h>
@@ -76,8 +74,8 @@ class Messenger {
   }
 
   // As Send, but waits while the receiver's mailbox (at a pool: each worker's) or the way to its node is full; blocks a
-  // thread, suspends a process. Who has waited longest is next. kProcessMailboxFull (the way: kTimeout): no room within
-  // `timeout` (0: tries once; kInfinite: no limit). kDeadlock: it would wait for itself, also as a pool's only worker.
+  // thread, suspends a process. Who has waited longest is next. No room within `timeout` (0: tries once; kInfinite: no
+  // limit): kProcessMailboxFull; the way: kTimeout or kBusy. kDeadlock: it, or a pool's only worker, waits for itself.
   template <class T>
   Result<void> SendOrWait(const Target& to, T&& value, std::chrono::nanoseconds timeout) {
     auto envelope = MakeMessage(std::forward<T>(value), DefaultPriority(), to);
@@ -147,8 +145,10 @@ class Messenger {
   Result<TimerHandle> SendAfter(const Target& to, T&& value, std::chrono::nanoseconds delay) {
     auto kept = to.Kept();
     if (!kept) return std::move(kept.error());
-    return SendEnvelopeAfter(*kept, MakeMessage(std::forward<T>(value), DefaultPriority(), *kept),
-                             delay);
+    auto envelope = MakeMessage(std::forward<T>(value), DefaultPriority(), *kept);
+    auto handle = SendEnvelopeAfter(*kept, envelope, delay);
+    if (!handle) detail::GiveBack<T>(envelope, value);
+    return handle;
   }
 
   // Sends a copy of `value` after each `period`, more than 0, until the handle cancels it, the calling process ends, or
@@ -184,14 +184,14 @@ class Messenger {
   // Returns the priority of messages sent without one: normal, or what a process has set.
   [[nodiscard]] MessagePriority DefaultPriority() const noexcept { return default_priority_; }
   [[nodiscard]] virtual TraceId Trace() const { return 0; }  // likewise: none
-  // `envelope` is null afterwards, unless this fails.
+  // An EnvelopePtr& is null afterwards, unless this fails.
   virtual Result<void> SendEnvelope(PID to, core::EnvelopePtr& envelope) = 0;
   virtual Result<void> SendEnvelopeOrWait(const Target& to, core::EnvelopePtr& envelope,
                                           std::chrono::nanoseconds timeout) = 0;
   virtual Result<core::EnvelopePtr> CallEnvelope(PID to, core::EnvelopePtr request,
                                                  std::chrono::nanoseconds timeout) = 0;
   virtual Result<void> SendResponseEnvelope(PID from, Ref ref, core::EnvelopePtr response) = 0;
-  virtual Result<TimerHandle> SendEnvelopeAfter(const Target& to, core::EnvelopePtr envelope,
+  virtual Result<TimerHandle> SendEnvelopeAfter(const Target& to, core::EnvelopePtr& envelope,
                                                 std::chrono::nanoseconds delay) = 0;
   virtual Result<TimerHandle> SendEnvelopesEvery(const Target& to,
                                                  std::function<core::EnvelopePtr()> make,

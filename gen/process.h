@@ -150,9 +150,10 @@ class Process : public GroupMessenger {
   // if it is not an event of this process.
   virtual Result<void> UnregisterEvent(Atom name) = 0;
   // Publishes a value and returns the number of subscribers it was sent to. A subscriber with a full mailbox, a pool
-  // that has too much to do, or one behind a connection in which too much waits, does not get the value, which is counted. All subscribers see the values of
-  // an event in the same order, whoever publishes them, and with the trace id that this process has (trace.h). The
-  // token may be given to other processes. Returns kNotAllowed for a wrong token.
+  // that has too much to do, or one behind a connection in which too much waits, does not get the value, which is
+  // counted. All subscribers see the values of an event in the same order, whoever publishes them, and with the trace
+  // id that this process has (trace.h). The token may be given to other processes. Returns kNotAllowed for a wrong
+  // token.
   template <class T>
   Result<std::size_t> SendEvent(Atom name, Ref token, T&& value) {
     return PublishEnvelope(name, token,

@@ -104,11 +104,11 @@ gen::Result<void> Node::SendResponseEnvelope(gen::PID from, gen::Ref ref,
 }
 
 gen::Result<gen::TimerHandle> Node::SendEnvelopeAfter(const gen::Target& to,
-                                                      core::EnvelopePtr envelope,
+                                                      core::EnvelopePtr& envelope,
                                                       std::chrono::nanoseconds delay) {
   return IfUsable([&](Runtime& runtime) {
     envelope->from = Self().ToAddress();
-    return runtime.delayed_sends_.Start(to, std::move(envelope), delay);
+    return runtime.delayed_sends_.Start(to, envelope, delay);
   });
 }
 

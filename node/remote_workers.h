@@ -42,8 +42,9 @@
 // that finds no room is answered with that error. A message that was given to a worker counts as handled by its place:
 // a worker that crashes by its first message each time is replaced at once (PoolOptions::restart_backoff_min is for
 // places that handle nothing). So does PoolOptions::strategy see it: ByKey gives equal keys to the same worker, in
-// order, but after a resize or a crash the next one may begin elsewhere while the former worker still has some. Other processes should not send to a worker: their messages take the room of messages
-// that are on their way from the pool, which are then counted as dropped_mailbox_full there.
+// order, but after a resize or a crash the next one may begin elsewhere while the former worker still has some. Other
+// processes should not send to a worker: their messages take the room of messages that are on their way from the pool,
+// which are then counted as dropped_mailbox_full there.
 //
 // End of the pool. When the pool ends or takes workers out, the workers handle what they have and end with the same
 // reason. A worker whose place in the pool is killed or fails is killed. A worker that loses its connection ends with

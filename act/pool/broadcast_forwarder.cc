@@ -37,6 +37,7 @@ bool PoolBroadcastForwarder::Place(Held& message) {
 bool PoolBroadcastForwarder::PlaceOne(Held& message) {
   const gen::PID self = host_.Self();
   bool met_caller = false;
+  bool all_full = replacement_.members().pending() == 0;
   for (std::uint32_t i = rotation_.size(); i > 0; --i) {
     const gen::PID worker{rotation_.Next(), self.node, self.creation};
     const bool is_caller = worker == SenderOf(*message.envelope) && IsRequest(*message.envelope);
@@ -44,12 +45,26 @@ bool PoolBroadcastForwarder::PlaceOne(Held& message) {
     gen::Result<void> sent = gen::ErrProcessMailboxFull;
     if (worker.id != 0 && !is_caller) sent = host_.Forward(worker, message.envelope, true);
     if (!sent || message.given) rotation_.Skipped();
+    if (!sent && !HasNoRoom(sent)) all_full = false;
     if (IsOwnFault(sent)) Fail(std::move(message), sent.error());
     if (message.envelope == nullptr) return true;
   }
+  if (all_full && MakeRoom(message)) return true;
   if (!met_caller || replacement_.members().staying() != 1) return false;
   Refuse(std::move(message), WaitsForItself(kOnlyWorker));
   return true;
+}
+
+bool PoolBroadcastForwarder::MakeRoom(Held& message) {
+  if (!options_.WorkersMakeRoom() || mode_ != Mode::kRunning || message.given) return false;
+  const gen::PID self = host_.Self();
+  const gen::PID worker{rotation_.Next(), self.node, self.creation};
+  const bool is_caller = worker == SenderOf(*message.envelope) && IsRequest(*message.envelope);
+  gen::Result<void> sent = gen::ErrProcessMailboxFull;
+  if (worker.id != 0 && !is_caller) sent = host_.ForwardMakingRoom(worker, message.envelope);
+  if (!sent) rotation_.Skipped();
+  if (IsOwnFault(sent)) Fail(std::move(message), sent.error());
+  return message.envelope == nullptr;
 }
 
 bool PoolBroadcastForwarder::Give(const PoolMember& member, Held& message) {
@@ -62,7 +77,7 @@ bool PoolBroadcastForwarder::Give(const PoolMember& member, Held& message) {
   }
   auto sent = GiveTo(member.worker, message, options_.WorkersMakeRoom());
   if (sent) return true;
-  if (sent.error() == gen::ErrProcessMailboxFull) return false;
+  if (HasNoRoom(sent)) return false;
   if (IsOwnFault(sent)) {
     Fail(std::move(message), sent.error());
     return true;

@@ -148,6 +148,11 @@ class PoolForwarder {
   [[nodiscard]] static bool IsOwnFault(const gen::Result<void>& sent) {
     return !sent && IsOwnFault(sent.error());
   }
+  // Returns whether a worker that lives has no room; one that is a pool may have a limit of its own.
+  [[nodiscard]] static bool HasNoRoom(const gen::Result<void>& sent) {
+    return !sent &&
+           (sent.error() == gen::ErrProcessMailboxFull || sent.error() == gen::ErrOverloaded);
+  }
   // Ends a message that cannot be placed because a function of the user's threw. Its caller is told, and no other
   // message is harmed.
   void Fail(Held message, const gen::Error& error);

@@ -123,7 +123,7 @@ void PoolQueueForwarder::Give(PoolQueue::Turn turn) {
     turn.item.envelope = std::move(message.envelope);
     queue_.Undo(std::move(turn));
     // A worker that is dead leaves an inheritance.
-    if (sent.error() == gen::ErrProcessMailboxFull) LookAgain(member);
+    if (HasNoRoom(sent)) LookAgain(member);
     return;
   }
   ++place.given;

@@ -120,10 +120,7 @@ bool PoolRotationForwarder::Offer(Held& message, Met& met) {
           met.failed = std::move(sent.error());
           return core::Offered::kEnough;
         }
-        // The limit of a pool that is a worker.
-        const bool is_full =
-            sent.error() == gen::ErrProcessMailboxFull || sent.error() == gen::ErrOverloaded;
-        if (!is_full) met.dead = true;
+        if (!HasNoRoom(sent)) met.dead = true;
         return core::Offered::kNotTaken;
       });
   if (offered == core::Offered::kTaken) return true;

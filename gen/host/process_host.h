@@ -111,7 +111,7 @@ class ProcessHost : public Process {
     auto envelope =
         core::MakeEnvelope<StoredType<T>>(static_cast<std::uint8_t>(EnvelopeKind::kOwnTimer),
                                           core::Lane::kUrgent, std::forward<T>(value));
-    auto handle = SendEnvelopeAfter(Self(), std::move(envelope), delay);
+    auto handle = SendEnvelopeAfter(Self(), envelope, delay);
     return handle ? *handle : TimerHandle();
   }
 };

@@ -28,9 +28,9 @@ class CallEdges {
   }
   // Notes that a request goes to a worker of the pool that it was sent to.
   void Redirect(gen::PID worker, const core::Envelope& request);
-  // Notes that a pool gives a request to `to`, which it has kept, or which has waited at a worker that has ended: before
-  // it is delivered, and then how that went. Without effect if no process of this node waits for the answer. EndMove
-  // returns whose edge is certain again, or null.
+  // Notes that a pool gives a request to `to`, which it has kept, or which has waited at a worker that has ended:
+  // before it is delivered, and then how that went. Without effect if no process of this node waits for the answer.
+  // EndMove returns whose edge is certain again, or null.
   [[nodiscard]] bool BeginMove(gen::PID to, const core::Envelope& request);
   [[nodiscard]] const ProcessSlot* EndMove(gen::PID from, std::uint64_t ref, bool delivered);
   // Returns what the caller of a request has noted; without an id if it does not wait for the answer (any more), is of

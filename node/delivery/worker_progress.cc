@@ -50,8 +50,9 @@ std::uint64_t Delivery::LoadOf(std::uint64_t worker) const {
 std::int64_t Delivery::WaitAt(const core::Rotation& rotation, std::uint64_t worker) const {
   const ProcessSlot* process = needs_.addresses.Find(needs_.addresses.PidOf(worker));
   if (process == nullptr) return INT64_MAX;
-  if (const PoolSlot* slot = process->mailbox().IsRedirected() ? process->pool() : nullptr) {
-    return WaitAtPool(slot->rotation);
+  // Also a mailbox with an order of its own is redirected.
+  if (process->IsPool() && process->mailbox().IsRedirected()) {
+    return WaitAtPool(process->pool()->rotation);
   }
   std::int64_t each = process->Rare().TimeForEach();
   // A new worker will take as long as another.

@@ -325,12 +325,15 @@ bool Publishing::SendHere(gen::PID subscriber, gen::PID from, gen::MessageEvent 
   core::EnvelopePtr envelope = MakeValue(from, std::move(value));
   needs_.delivery.NoteSent(*envelope);
   const auto sent = needs_.delivery.Deliver(subscriber, envelope);
-  needs_.totals.accepted.Add();
-  if (!sent) {
-    needs_.delivery.Drop(std::move(envelope), subscriber, gen::DropReasonOf(sent.error()),
-                         sent.error());
+  if (sent) {
+    needs_.totals.accepted.Add();
+    return true;
   }
-  return sent.has_value();
+  const gen::DropReason reason = gen::DropReasonOf(sent.error());
+  if (reason == gen::DropReason::kTerminated) return false;  // it is no subscriber any more
+  needs_.totals.accepted.Add();
+  needs_.delivery.Drop(std::move(envelope), subscriber, reason, sent.error());
+  return false;
 }
 
 gen::Result<void> Publishing::SendElsewhere(ValueForNodes& for_nodes, gen::PID subscriber,

@@ -244,9 +244,11 @@ gen::Result<std::size_t> Groups::Send(gen::PID from, gen::Atom name,
         refused.push_back({std::move(envelope), member, error});
         continue;
       }
+      const gen::DropReason reason = gen::DropReasonOf(error);
+      if (reason == gen::DropReason::kTerminated) continue;  // it is no member any more
       count();
-      is_for_none = false;
-      delivery_.Drop(std::move(envelope), member, gen::DropReasonOf(error), error);
+      if (reason != gen::DropReason::kNoConnection) is_for_none = false;
+      delivery_.Drop(std::move(envelope), member, reason, error);
     }
   };
   // Those of other nodes first: that a message cannot go to any of them is known before anybody has got it.

@@ -195,7 +195,7 @@ gen::Status PortProcess::ProcessStop(const gen::Reason& reason) {
     Kill();
     return gen::Continue();
   }
-  program_->Signal(SIGTERM);
+  (void)program_->Signal(SIGTERM);
   if (timeout != gen::kInfinite) (void)host_->SendSelfAfter(ShutdownTimeout{}, timeout);
   return gen::Continue();
 }
@@ -209,13 +209,14 @@ void PortProcess::Kill() {
                          program_->options().program,
                          std::chrono::duration<double>(timeout).count());
   }
-  program_->Signal(SIGKILL);
+  if (!program_->Signal(SIGKILL)) {
+    host_->Log().Error("{} cannot be killed: it runs as another user", program_->options().program);
+  }
 }
 
 void PortProcess::ProcessTerminate(const gen::Reason&) {
   unhandled_lines_.TellRest(*host_, "messages that nobody handles");
   if (program_->HasEnded()) return;
-  program_->Signal(SIGKILL);
   gen::Blocking blocking;
   program_->KillAndWait();
 }

@@ -203,14 +203,14 @@ bool Program::HasEnded() {
   return true;
 }
 
-void Program::Signal(int number) {
+bool Program::Signal(int number) {
   std::lock_guard lock(mutex_);
-  if (!ended_) (void)kill(-id_, number);
+  return ended_ || kill(-id_, number) == 0 || errno != EPERM;
 }
 
 void Program::KillAndWait() {
   while (!HasEnded()) {
-    Signal(SIGKILL);
+    if (!Signal(SIGKILL)) return;
     (void)poll(nullptr, 0, 1);  // ms; soon: only the system itself can hold it up, as for a disk
   }
 }

@@ -140,7 +140,8 @@ bool IsOnlyWorker(const ProcessSlot* pool, gen::PID pid) {
   if (is_message) counts_.Sent();
   // Nearly always the callee has the request and does not wait itself; its edge is read after this one is sent, see
   // CallEdge.
-  if (edge.Sent(wait.id()) && (!attempt.IsTaken() || callee->WaitedForCertain() != 0)) {
+  if (edge.Sent(wait.id()) &&
+      (!attempt.IsTaken() || callee->WaitedForCertain() != 0 || edge.IsMoved(wait.id()))) {
     rooms_.wait_graph.BreakDeadlock(*this);
   }
   auto outcome = wait.Wait(deadline);

@@ -42,7 +42,8 @@ class Process final : public ProcessRunner, public gen::PoolHost {
                                               std::chrono::nanoseconds timeout) override;
   gen::Result<void> SendResponseEnvelope(gen::PID from, gen::Ref ref,
                                          core::EnvelopePtr response) override;
-  gen::Result<gen::TimerHandle> SendEnvelopeAfter(const gen::Target& to, core::EnvelopePtr envelope,
+  gen::Result<gen::TimerHandle> SendEnvelopeAfter(const gen::Target& to,
+                                                  core::EnvelopePtr& envelope,
                                                   std::chrono::nanoseconds delay) override;
   gen::Result<gen::TimerHandle> SendEnvelopesEvery(const gen::Target& to,
                                                    std::function<core::EnvelopePtr()> make,
@@ -238,8 +239,7 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   gen::Result<core::EnvelopePtr> CallOnce(gen::PID to, core::EnvelopePtr& request,
                                           std::chrono::nanoseconds timeout, bool may_wait);
   [[gnu::cold]] gen::Result<core::EnvelopePtr> CallAgain(gen::PID to, core::EnvelopePtr request);
-  // Waits until there is room for the node of `to`, or until `deadline` (Clock ns; 0: none). Returns kTimeout, or an
-  // error of the wait.
+  // Waits for room for the node of `to`; `deadline` in Clock ns, 0: none. Returns kTimeout, or an error of the wait.
   gen::Result<void> AwaitRoom(gen::PID to, std::int64_t deadline);
   // Sends when it is the turn of this process among the senders that wait for room there. `deadline` as for Wait.
   gen::Result<void> SendInTurn(gen::PID to, core::EnvelopePtr& envelope, std::int64_t deadline);

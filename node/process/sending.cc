@@ -152,12 +152,12 @@ gen::Result<void> Process::SendResponseEnvelope(gen::PID from, gen::Ref ref,
 }
 
 gen::Result<gen::TimerHandle> Process::SendEnvelopeAfter(const gen::Target& to,
-                                                         core::EnvelopePtr envelope,
+                                                         core::EnvelopePtr& envelope,
                                                          std::chrono::nanoseconds delay) {
   return InTurn("SendAfter", [&] {
     envelope->from = Self().ToAddress();
     marks_.ApplyTrace(*envelope, *this);
-    return rooms_.delayed_sends.Start(to, std::move(envelope), delay);
+    return rooms_.delayed_sends.Start(to, envelope, delay);
   });
 }
 

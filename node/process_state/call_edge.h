@@ -63,13 +63,10 @@ class CallEdge {
     ticket_.store(ticket, std::memory_order_release);
     word_.store(id, std::memory_order_release);
   }
-  // Notes that the request goes to a worker of the pool `to`. Only while it is being sent, or moved.
+  // Notes that the request goes to a worker of the pool `to`. Only while it is being sent.
   void Redirect(std::uint64_t id, std::uint64_t to, std::uint32_t ticket) noexcept {
-    if (moved_.load(std::memory_order_relaxed) == Pack(id, Move::kMoving)) [[unlikely]] {
-      moved_to_.store(to, std::memory_order_release);
-      return;
-    }
     if (word_.load(std::memory_order_relaxed) != id) return;
+    if ((moved_.load(std::memory_order_relaxed) & kIdMask) == id) return;  // by a pool already
     to_.store(to, std::memory_order_release);
     ticket_.store(ticket, std::memory_order_release);
   }
@@ -78,13 +75,17 @@ class CallEdge {
     std::uint64_t word = id;
     return word_.compare_exchange_strong(word, Pack(id, Stage::kSent), std::memory_order_seq_cst);
   }
+  // Returns whether a pool has moved the request already. Sequentially consistent, after Sent; partner: EndMove.
+  [[nodiscard]] bool IsMoved(std::uint64_t id) const noexcept {
+    return moved_.load(std::memory_order_seq_cst) == Pack(id, Move::kMoved);
+  }
   void End() noexcept { word_.store(0, std::memory_order_release); }
 
   // -- the receiver of the request, while it handles it --
   void NoteTaken(std::uint64_t id, Stage stage) noexcept {
     std::uint64_t moved = moved_.load(std::memory_order_relaxed);
-    if ((moved & kIdMask) == id) {
-      (void)moved_.compare_exchange_strong(moved, 0, std::memory_order_seq_cst);
+    while ((moved & kIdMask) == id &&
+           !moved_.compare_exchange_weak(moved, 0, std::memory_order_seq_cst)) {  // EndMove
     }
     std::uint64_t word = word_.load(std::memory_order_relaxed);
     while ((word & kIdMask) == id && (word >> kStageShift) <= std::uint64_t{1}) {
@@ -97,13 +98,17 @@ class CallEdge {
   bool BeginMove(std::uint64_t id, std::uint64_t to) noexcept {
     if ((word_.load(std::memory_order_relaxed) & kIdMask) != id) return false;
     std::uint64_t moved = moved_.load(std::memory_order_relaxed);
-    // Another pool may be just writing, with a request whose time is up.
+    // Another pool may be just writing, with a request whose time is up; or this one's may be, meanwhile.
     do {
       while (moved >> kStageShift == static_cast<std::uint64_t>(Move::kBeingWritten)) {
         moved = moved_.load(std::memory_order_relaxed);
       }
     } while (!moved_.compare_exchange_weak(moved, Pack(id, Move::kBeingWritten),
                                            std::memory_order_acquire, std::memory_order_relaxed));
+    if ((word_.load(std::memory_order_seq_cst) & kIdMask) != id) {
+      moved_.store(moved, std::memory_order_release);
+      return false;
+    }
     moved_to_.store(to, std::memory_order_release);
     moved_.store(Pack(id, Move::kMoving), std::memory_order_release);
     return true;

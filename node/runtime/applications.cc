@@ -112,6 +112,18 @@ gen::Result<void> Applications::Start(gen::Atom name, const gen::ApplicationStar
   return {};
 }
 
+gen::Result<void> Applications::CheckNeeded(gen::Atom name, const Entry& entry) const {
+  for (const gen::Atom needed : entry.loaded->depends) {
+    const auto found = entries_.find(needed);
+    if (found != entries_.end() && found->second.state == State::kRunning) continue;
+    const std::string_view is =
+        found == entries_.end() ? "not loaded" : ToString(found->second.state);
+    return gen::Error(gen::ErrorCode::kNotAllowed,
+                      fmt::format("application '{}' needs '{}', which is {}", name, needed, is));
+  }
+  return {};
+}
+
 gen::Result<void> Applications::StartOne(gen::Atom name,
                                          const gen::ApplicationStartOptions& options) {
   std::shared_ptr<const gen::ApplicationSpec> spec;
@@ -121,6 +133,8 @@ gen::Result<void> Applications::StartOne(gen::Atom name,
     if (!entry) return std::move(entry.error());
     if ((*entry)->state == State::kRunning) return {};
     if ((*entry)->state != State::kLoaded) return InState(name, (*entry)->state);
+    // They have been started, but others may have stopped one while the next one was starting.
+    if (auto needed = CheckNeeded(name, **entry); !needed) return needed;
     (*entry)->state = State::kStarting;
     (*entry)->spec = WithOptions((*entry)->loaded, options);
     spec = (*entry)->spec;
@@ -178,11 +192,22 @@ gen::PID Applications::StartingMaster(gen::Atom name) const {
   return is_starting ? found->second.master : gen::PID();
 }
 
+void Applications::AwaitChildrenOf(gen::PID ended) const {
+  for (const gen::PID pid : node_.ProcessList()) {
+    const auto info = node_.ProcessInfo(pid);
+    if (!info || info->parent != ended) continue;
+    (void)node_.Kill(pid);  // also one that has cut its link
+    (void)node_.WaitProcess(pid);
+  }
+}
+
 gen::Result<void> Applications::StopForce(gen::Atom name) {
   // In its Init a master reads no messages; its processes end with it.
   if (const gen::PID starting = StartingMaster(name)) {
     (void)node_.Kill(starting);
-    return node_.WaitProcess(starting);
+    auto ended = node_.WaitProcess(starting);
+    AwaitChildrenOf(starting);
+    return ended;
   }
   auto master = MasterToStop(name);
   if (!master) return std::move(master.error());

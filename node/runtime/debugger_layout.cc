@@ -92,6 +92,8 @@ constinit const DebuggerNumber DebuggerLayout::kNumbers[] = {
     Number("call.to", offsetof(ProcessExtras, edge) + offsetof(CallEdge, to_)),
     Number("call.type", offsetof(ProcessExtras, edge) + offsetof(CallEdge, type_)),
     Number("call.stage_shift", CallEdge::kStageShift),
+    Number("call.moved", offsetof(ProcessExtras, edge) + offsetof(CallEdge, moved_)),
+    Number("call.moved_to", offsetof(ProcessExtras, edge) + offsetof(CallEdge, moved_to_)),
     Number("type.info", offsetof(core::TypeDescriptor, info)),
 
     StateNumber("state starting", gen::ProcessState::kStarting),

@@ -86,7 +86,8 @@ class DelayedSends::DelayedSend final : public gen::TimerHandle::State {
   std::shared_ptr<DelayedSend> self_;
 };
 
-gen::Result<gen::TimerHandle> DelayedSends::Start(const gen::Target& to, core::EnvelopePtr envelope,
+gen::Result<gen::TimerHandle> DelayedSends::Start(const gen::Target& to,
+                                                  core::EnvelopePtr& envelope,
                                                   std::chrono::nanoseconds delay) {
   auto checked = CheckNotNegative("delay", delay);
   if (!checked) return std::move(checked.error());

@@ -27,7 +27,7 @@ class DelayedSends {
         timers_(timers),
         clock_(clock) {}
 
-  gen::Result<gen::TimerHandle> Start(const gen::Target& to, core::EnvelopePtr envelope,
+  gen::Result<gen::TimerHandle> Start(const gen::Target& to, core::EnvelopePtr& envelope,
                                       std::chrono::nanoseconds delay);
 
  private:

@@ -380,9 +380,16 @@ class Process:
         if word == 0:
             return "sleeps, or waits for no process"
         descriptor = pointer(extras + layout["call.type"])
-        return "%s: %s%s" % (self._describe(pointer(extras + layout["call.to"])),
+        to = pointer(extras + layout["call.to"])
+        stage = word >> layout["call.stage_shift"]
+        # A pool has given the request to another worker.
+        moved = pointer(extras + layout["call.moved"])
+        if moved == word & ((1 << layout["call.stage_shift"]) - 1) | 3 << layout["call.stage_shift"]:
+            to = pointer(extras + layout["call.moved_to"])
+            stage = min(stage, 1)
+        return "%s: %s%s" % (self._describe(to),
                              self.program.message_type(descriptor) if descriptor != 0 else "a signal",
-                             STAGES[word >> layout["call.stage_shift"]])
+                             STAGES[stage])
 
     def _describe(self, other):
         if other == 0:

@@ -248,7 +248,7 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
                                        std::chrono::nanoseconds) override {
     return gen::ErrUnsupported;
   }
-  gen::Result<gen::TimerHandle> SendEnvelopeAfter(const gen::Target&, core::EnvelopePtr envelope,
+  gen::Result<gen::TimerHandle> SendEnvelopeAfter(const gen::Target&, core::EnvelopePtr& envelope,
                                                   std::chrono::nanoseconds delay) override {
     envelope->from = Self().ToAddress();
     timers.emplace_back(now + delay.count(), std::move(envelope));
@@ -257,7 +257,8 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
   gen::Result<gen::TimerHandle> SendEnvelopesEvery(const gen::Target& to,
                                                    std::function<core::EnvelopePtr()> make,
                                                    std::chrono::nanoseconds period) override {
-    return SendEnvelopeAfter(to, make(), period);  // its first tick
+    core::EnvelopePtr tick = make();  // the first one
+    return SendEnvelopeAfter(to, tick, period);
   }
   gen::Result<void> SendExit(const gen::Target&, gen::Reason) override { return {}; }
 

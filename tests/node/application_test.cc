@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include <ergon/gen/blocking.h>
+
 #include <kit/manual_time.h>
 #include <kit/threads.h>
 
@@ -135,6 +137,29 @@ TEST_CASE("application: dependencies start first, once, and are needed while it 
   REQUIRE(app.test.node.StopApplication("c"));
   REQUIRE(app.test.node.StopApplication("b"));
   REQUIRE(app.test.node.StopApplication("a"));
+}
+
+TEST_CASE("application: a dependency that is stopped before who needs it starts") {
+  AppNode app;
+  std::atomic<bool> goes_on{false};
+  app.Load(app.Spec("first"));
+  app.Load({.name = "slow",
+            .processes = {
+                {.name = "waits", .factory = Make({.init = [&](Subject& self, const gen::Args&) {
+                                    while (!goes_on && self.Sleep(1ms)) continue;
+                                    return gen::Continue();
+                                  }})}}});
+  app.Load(app.Spec("last", {"first", "slow"}));
+  std::thread starts([&] {
+    CHECK(app.ErrorOf(app.test.node.StartApplication("last")) ==
+          "application 'last' needs 'first', which is loaded");
+  });
+  CHECK(app.EventuallyState("slow", ApplicationState::kStarting));
+  CHECK(app.test.node.StopApplication("first"));
+  goes_on = true;
+  starts.join();
+  CHECK(app.State("slow") == ApplicationState::kRunning);
+  CHECK(app.State("last") == ApplicationState::kLoaded);
 }
 
 TEST_CASE("application: missing and circular dependencies are named, and nothing is started") {
@@ -397,9 +422,24 @@ TEST_CASE("application: mode, environment and log level of one start") {
 
 TEST_CASE("application: stopped by force while it starts") {
   AppNode app;
+  std::atomic<bool> handles{false};
+  // Its handler heeds nothing for a while.
+  const Handlers busy{.init =
+                          [&](Subject& self, const gen::Args&) {
+                            app.notes.Add("+" + self.Name().ToString());
+                            self.Send(self.Self(), 1).value();
+                            return gen::Continue();
+                          },
+                      .message =
+                          [&](Subject&, gen::PID, gen::Message&) {
+                            const gen::Blocking blocking;
+                            handles = true;
+                            std::this_thread::sleep_for(100ms);
+                            return gen::Continue();
+                          }};
   app.Load(
       {.name = "a",
-       .processes = {app.Process("first"),
+       .processes = {{.name = "first", .factory = Make(busy)},
                      {.name = "hangs",
                       .factory = Make({.init = [](Subject& self, const gen::Args&) -> gen::Status {
                         if (!self.Sleep(1h)) return gen::Stop(gen::Reason::Normal());
@@ -407,11 +447,11 @@ TEST_CASE("application: stopped by force while it starts") {
                       }}),
                       .options = {.init_timeout = gen::kInfinite}}}});
   std::thread starts([&] { CHECK_FALSE(app.test.node.StartApplication("a")); });
-  CHECK(Eventually([&] { return app.notes.size() == 1; }));  // "first" runs
+  CHECK(Eventually([&] { return handles.load(); }));  // "first" runs
   CHECK(app.test.node.StopApplicationForce("a"));
+  CHECK(app.test.node.Info().processes == 0);
   starts.join();
   CHECK(app.State("a") == ApplicationState::kLoaded);
-  CHECK(app.test.EventuallyProcesses(0));
 }
 
 TEST_CASE("application: stopped by force, at once, also while it is being stopped") {

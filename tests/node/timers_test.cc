@@ -19,6 +19,10 @@ TEST_CASE("timers: SendAfter keeps the order of the deadlines") {
   CHECK(kit::Eventually([&] { return notes.size() == 5; }));
   CHECK(notes.All() == std::vector<int>{0, 10, 20, 30, 40});
   CHECK(t.node.SendAfter(pid, 1, -1ns).error() == gen::ErrIncorrect);
+  auto refused = std::make_unique<int>(7);
+  CHECK(t.node.SendAfter(pid, std::move(refused), -1ns).error() == gen::ErrIncorrect);
+  REQUIRE(refused != nullptr);
+  CHECK(*refused == 7);
 }
 
 TEST_CASE("timers: never early; by pid, name and alias; from a process") {

@@ -333,6 +333,31 @@ TEST_CASE("Broadcast: a message that cannot be copied reaches nobody, and its se
   }
 }
 
+TEST_CASE("Broadcast: mailboxes that drop do so for other types, too, and none waits at the pool") {
+  for (const auto overflow : {gen::Overflow::kDropNewest, gen::Overflow::kDropOldest}) {
+    BroadcastFixture fixture;
+    act::PoolOptions options = fixture.Options(2);
+    options.strategy = PoolStrategy::Broadcast<Ask>();
+    options.worker_mailbox = gen::Mailbox::Bounded(2, overflow);
+    auto pool = fixture.StartPool(options);
+    kit::Gate gate(fixture.node);
+    fixture.HoldEach(gate, pool.Workers());
+    for (int value = 0; value < 14; ++value) {
+      fixture.node.SendOrWait(pool.pid(), Job{value}, kit::kDeadline).value();
+    }
+    // The first two of each worker wait there.
+    REQUIRE(Eventually([&] { return pool.Stats()["messages_lost_full"] == 10; }));
+    CHECK(pool.Stats()["messages_queued"] == 4);
+    gate.Open();
+    REQUIRE(pool.EventuallyAtRest());
+    CHECK(pool.Stats().Conserved());
+    const bool oldest = overflow == gen::Overflow::kDropOldest;
+    auto values = fixture.workers->jobs.SortedValues();
+    values.erase(values.begin(), values.begin() + 2);  // those that were held
+    CHECK(values == (oldest ? std::vector<int>{10, 11, 12, 13} : std::vector<int>{0, 1, 2, 3}));
+  }
+}
+
 TEST_CASE("Broadcast: other types go to one worker; an admission limit is not for it") {
   BroadcastFixture fixture;
   act::PoolOptions options = fixture.Options(3);

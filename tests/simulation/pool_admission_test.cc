@@ -106,6 +106,32 @@ TEST_CASE("the limit of the waiting time holds while a worker is missing") {
   Simulation::ForSeeds(1, 40, CheckWithoutAWorker);
 }
 
+// With a limit of the inner pools, the outer one may place its messages itself, too. Those wait there.
+void CheckInnerLimits(Simulation& sim) {
+  auto& node = sim.Node("test@localhost");
+  const bool by_key = sim.Chance(0.5);
+  const act::PoolOptions inner{
+      .pool_size = 2, .worker_factory = gen::Factory<Worker>(), .admission_limit = kLimit};
+  const act::PoolOptions outer{
+      .pool_size = 2,
+      .worker_factory = gen::Factory<Pool>(),
+      .strategy = by_key ? act::PoolStrategy::ByKey<Job>([](const Job&) { return 1; })
+                         : act::PoolStrategy::SharedQueue(),
+      .worker_args = gen::MakeArgs(inner)};
+  const gen::PID pool = node.Spawn(gen::Factory<Pool>(), {}, gen::MakeArgs(outer)).value();
+  for (int i = 0; i < kJobs; ++i) node.Send(pool, Job{}).value();
+  sim.RunUntilIdle();
+  for (int i = 0; i < kJobs; ++i) node.Send(pool, Job{}).value();
+  sim.RunUntilIdle();
+  CHECK(act::Stats(node, pool)->handled == 2 * kJobs);
+  CHECK(act::Stats(node, pool)->queued == 0);
+  sim.ExpectConservation();
+}
+
+TEST_CASE("inner pools that have too much to do get the rest later") {
+  Simulation::ForSeeds(1, 10, CheckInnerLimits);
+}
+
 void CheckPoolOfPools(Simulation& sim) {
   auto& node = sim.Node("test@localhost");
   const int size = static_cast<int>(sim.Random(1, 3));

@@ -104,7 +104,8 @@ class Simulation {
 
   // Runs until no process is ready, no timer is armed and nothing is planned.
   void RunUntilIdle();
-  // Lets `time` pass; gen::kInfinite: runs until nothing is left that could happen.
+  // Lets `time` pass; what is due exactly at its end comes afterwards. gen::kInfinite: runs until nothing is left that
+  // could happen.
   void RunFor(std::chrono::nanoseconds time);
   // Runs until the condition holds. Returns false if the condition does not hold and nothing is left that could happen.
   [[nodiscard]] bool RunUntil(const std::function<bool()>& condition);

@@ -83,7 +83,7 @@ gen::Result<void> UnitHost::SendResponseEnvelope(gen::PID, gen::Ref ref,
 }
 
 gen::Result<gen::TimerHandle> UnitHost::SendEnvelopeAfter(const gen::Target& to,
-                                                          core::EnvelopePtr envelope,
+                                                          core::EnvelopePtr& envelope,
                                                           std::chrono::nanoseconds delay) {
   if (delay.count() < 0) {
     return gen::Error(gen::ErrorCode::kIncorrect,
@@ -104,7 +104,8 @@ gen::Result<gen::TimerHandle> UnitHost::SendEnvelopesEvery(const gen::Target& to
     return gen::Error(gen::ErrorCode::kIncorrect,
                       fmt::format("period: {} ns, must be more than 0", period.count()));
   }
-  auto handle = SendEnvelopeAfter(to, make(), period);
+  core::EnvelopePtr first = make();
+  auto handle = SendEnvelopeAfter(to, first, period);
   if (!handle) return handle;
   planned.back().again = std::move(make);
   planned.back().period = period.count();

@@ -76,7 +76,8 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
                                               std::chrono::nanoseconds timeout) override;
   gen::Result<void> SendResponseEnvelope(gen::PID from, gen::Ref ref,
                                          core::EnvelopePtr response) override;
-  gen::Result<gen::TimerHandle> SendEnvelopeAfter(const gen::Target& to, core::EnvelopePtr envelope,
+  gen::Result<gen::TimerHandle> SendEnvelopeAfter(const gen::Target& to,
+                                                  core::EnvelopePtr& envelope,
                                                   std::chrono::nanoseconds delay) override;
   gen::Result<gen::TimerHandle> SendEnvelopesEvery(const gen::Target& to,
                                                    std::function<core::EnvelopePtr()> make,

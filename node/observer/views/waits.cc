@@ -74,7 +74,8 @@ class Circles {
   // They were read one after the other: those that are still the same were all there at one moment.
   [[nodiscard]] bool Holds(const Wait& wait) const {
     const ProcessSlot* const slot = addresses_.Find(addresses_.PidOf(wait.from));
-    return slot != nullptr && slot->Waited().id == wait.edge.id;
+    const CallEdge::View now = slot == nullptr ? CallEdge::View() : slot->Waited();
+    return now.id == wait.edge.id && now.to == wait.edge.to;
   }
 
   const Addresses& addresses_;

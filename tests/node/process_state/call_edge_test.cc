@@ -76,11 +76,12 @@ TEST_CASE("call edge: a pool moves a request, and its receiver takes it again") 
   CHECK(edge.BeginMove(3, 9));
   CHECK(edge.CertainId() == 0);
   CHECK(edge.Read().to == 7);
-  edge.Redirect(3, 10, 0);  // that is a pool, too
+  edge.Redirect(3, 10, 0);  // its caller sends it no more
   CHECK(edge.EndMove(3, true));
   CHECK(edge.CertainId() == 3);
   CHECK(edge.Read().IsCertain());
-  CHECK(edge.Read().to == 10);
+  CHECK(edge.IsMoved(3));
+  CHECK(edge.Read().to == 9);
   CHECK(edge.Read().ticket == 0);
   CHECK(edge.Read().since == 100);
 
@@ -114,12 +115,44 @@ TEST_CASE("call edge: a request is moved before its caller knows that it is sent
   CallEdge edge;
   edge.Begin(3, 7, nullptr, 0, 0);
   CHECK(edge.BeginMove(3, 9));
+  edge.Redirect(3, 10, 0);  // by the pool, and not by the caller
   CHECK(edge.EndMove(3, true));
   CHECK(edge.CertainId() == 0);
   CHECK(edge.Read().stage == Stage::kSending);
   CHECK(edge.Sent(3));
   CHECK(edge.CertainId() == 3);
   CHECK(edge.Read().to == 9);
+}
+
+TEST_CASE("call edge: a receiver takes a request while the pool notes that it is there") {
+  const std::uint64_t rounds = static_cast<std::uint64_t>(kit::Scaled(50'000));
+  CallEdge edge;
+  std::uint64_t certain = 0;
+  std::barrier both(2);
+  const auto run = [&](bool is_pool) {
+    for (std::uint64_t round = 1; round <= rounds; ++round) {
+      if (is_pool) {
+        edge.Begin(round, 7, nullptr, 0, 0);
+        (void)edge.Sent(round);
+        edge.NoteTaken(round, Stage::kPassedOn);
+        (void)edge.BeginMove(round, 9);
+      }
+      both.arrive_and_wait();
+      if (is_pool) {
+        (void)edge.EndMove(round, true);
+      } else {
+        edge.NoteTaken(round, Stage::kLeftOpen);
+      }
+      both.arrive_and_wait();
+      if (is_pool && edge.CertainId() != 0) ++certain;
+      both.arrive_and_wait();
+    }
+  };
+  {
+    const std::jthread receiver([&] { run(false); });
+    run(true);
+  }
+  CHECK(certain == 0);
 }
 
 TEST_CASE("call edge: of two that call at the same time at least one sees the other's") {
