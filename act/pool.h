@@ -87,7 +87,7 @@ class PoolRunner;
 //   messages_lost_full         dropped for want of room, by a worker_mailbox that drops
 //   messages_lost_missed       copies of a broadcast for workers that were full, others were not
 //   messages_lost_failed       their key function, copy constructor or mailbox threw
-//   messages_lost_terminated   left over when the pool ended
+//   messages_lost_terminated   left over when the pool ended, or a worker of a Broadcast left
 //   queue_wait_estimate_us   how long a message waits, by the pace of late; see PoolStats
 //   state                    running, stopping
 //   autoscale                with PoolOptions::autoscale: as in "2..16 workers, a wait of 10 ms"; then ", at rest"

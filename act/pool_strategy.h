@@ -85,12 +85,13 @@ class PoolStrategy {
   // to be copyable. If a copy constructor throws, no worker gets the message, and it fails as with ByKey. Messages
   // of other types go to one worker, in rotation.
   //
-  // A request is answered with BroadcastAnswers: what each worker has answered, or why it has not. A worker
-  // has nine tenths of the time that the caller waits. A worker whose mailbox is full misses a message, which
-  // is counted (messages_lost_missed). If all workers are full, as many messages wait at the pool as may wait at one
-  // worker; after that senders get errors. The copies that wait at a worker that fails go to its successor. Copies
-  // for a worker that is taken out are dropped, because the others have had theirs: by RemoveWorkersNow those that wait
-  // in its mailbox, by RemoveWorkers those that a failed worker has left to it and that it has not got yet.
+  // A request is answered with BroadcastAnswers: what each worker has answered, or why it has not. A worker has nine
+  // tenths of the time that the caller waits. A worker whose mailbox is full misses a message, which is counted
+  // (messages_lost_missed). If all workers are full, as many messages wait at the pool as may wait at one worker;
+  // after that senders get errors, or a worker_mailbox that drops does so. The copies that wait at a worker that fails
+  // go to its successor. Copies for a worker that is taken out are dropped, because the others have had theirs: by
+  // RemoveWorkersNow those that wait in its mailbox, by RemoveWorkers those that a failed worker has left to it and
+  // that it has not got yet.
   template <class... T>
   static PoolStrategy Broadcast() {
     static_assert(sizeof...(T) > 0, "name the message types: Broadcast<Reload>()");

@@ -163,7 +163,7 @@ class Node : public GroupMessenger {
   // or the process:
   //   kProcessUnknown     it is not loaded
   //   kIncorrect          a dependency is not loaded, or they are circular, or an option; nothing was started
-  //   kNotAllowed         it runs, or one is being started or stopped just now
+  //   kNotAllowed         it runs, or one is being started or stopped just now, or one that it needs has been stopped
   //   or as for Spawn
   virtual Result<void> StartApplication(Atom name, const ApplicationStartOptions& options = {}) = 0;
   // Ends the application's processes in reverse order, each within its time-out, and returns when all have ended.

@@ -35,9 +35,10 @@
 // reason that was asked for. StopProcess takes effect after the input that was sent before; the program has to take
 // this input within shutdown_timeout, too.
 //
-// A port that is killed kills the group at once and waits until the program is gone; its owner gets no PortExit. No end
-// of a port leaves a zombie. A program that has become another user's, as by sudo, takes no signal from this one: it
-// goes on until it finds the end of its input. So do the programs of all ports if this program itself is killed.
+// A port that is killed kills the group at once and waits until the program is gone; its owner gets no PortExit. No
+// end of a port leaves a zombie. But a program that has become another user's, as by sudo, takes no signal from this
+// one: the port does not wait for it, and it goes on until it finds the end of its input. So do the programs of all
+// ports if this program itself is killed.
 //
 // The program runs in a process group of its own, with no descriptors except the three standard ones, with all signals
 // as by default and none blocked. Inspect shows its id as "os_pid".

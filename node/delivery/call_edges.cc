@@ -14,7 +14,7 @@ CallEdge* CallEdges::EdgeOfCaller(const core::Envelope& request) const {
 }
 
 void CallEdges::Redirect(gen::PID worker, const core::Envelope& request) {
-  // Without effect if it is neither the caller itself who sends nor a pool that moves the request: the edge says so.
+  // Without effect if it is not the caller itself who sends: the edge says so.
   if (CallEdge* const edge = EdgeOfCaller(request)) {
     edge->Redirect(request.ref, worker.id, TicketOf(addresses_.Find(worker), request));
   }
@@ -25,9 +25,10 @@ bool CallEdges::BeginMove(gen::PID to, const core::Envelope& request) {
   return edge != nullptr && edge->BeginMove(request.ref, to.id);
 }
 
-const ProcessSlot* CallEdges::EndMove(gen::PID from, std::uint64_t ref, bool delivered) {
+const ProcessSlot* CallEdges::EndMove(gen::PID from, std::uint64_t ref, gen::PID to,
+                                      bool delivered) {
   const ProcessSlot* const caller = addresses_.table().Find(from.id);
-  return caller->call_edge()->EndMove(ref, delivered) ? caller : nullptr;
+  return caller->call_edge()->EndMove(ref, to.id, delivered) ? caller : nullptr;
 }
 
 CallEdge::View CallEdges::Of(const core::Envelope& request) const {

@@ -32,7 +32,8 @@ class CallEdges {
   // before it is delivered, and then how that went. Without effect if no process of this node waits for the answer.
   // EndMove returns whose edge is certain again, or null.
   [[nodiscard]] bool BeginMove(gen::PID to, const core::Envelope& request);
-  [[nodiscard]] const ProcessSlot* EndMove(gen::PID from, std::uint64_t ref, bool delivered);
+  [[nodiscard]] const ProcessSlot* EndMove(gen::PID from, std::uint64_t ref, gen::PID to,
+                                           bool delivered);
   // Returns what the caller of a request has noted; without an id if it does not wait for the answer (any more), is of
   // another node, or has made the request without a stack.
   [[nodiscard]] CallEdge::View Of(const core::Envelope& request) const;

@@ -20,8 +20,8 @@ class WaitGraph {
       : addresses_(addresses), delivery_(delivery), withdrawn_(withdrawn), clock_(clock) {}
 
   // Call it after a process has sent a request, before it waits for the answer, and after a pool has given the request
-  // of a process that waits to a worker: if that closes a circle of processes that wait for each other, one of them gets
-  // kDeadlock.
+  // of a process that waits to a worker: if that closes a circle of processes that wait for each other, one of them
+  // gets kDeadlock.
   void BreakDeadlock(const ProcessSlot& caller);
   [[nodiscard]] std::vector<gen::WaitEdge> Edges() const;
 

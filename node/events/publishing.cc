@@ -329,10 +329,13 @@ bool Publishing::SendHere(gen::PID subscriber, gen::PID from, gen::MessageEvent 
     needs_.totals.accepted.Add();
     return true;
   }
-  const gen::DropReason reason = gen::DropReasonOf(sent.error());
-  if (reason == gen::DropReason::kTerminated) return false;  // it is no subscriber any more
+  // One that is ending is no subscriber any more.
+  if (sent.error() == gen::ErrProcessTerminated || sent.error() == gen::ErrProcessUnknown) {
+    return false;
+  }
   needs_.totals.accepted.Add();
-  needs_.delivery.Drop(std::move(envelope), subscriber, reason, sent.error());
+  needs_.delivery.Drop(std::move(envelope), subscriber, gen::DropReasonOf(sent.error()),
+                       sent.error());
   return false;
 }
 

@@ -224,7 +224,7 @@ gen::Result<std::size_t> Groups::Send(gen::PID from, gen::Atom name,
     gen::Error why;
   };
   std::vector<Refused> refused;
-  bool is_for_none = true;  // no node has taken it, or would if it had room
+  bool is_for_none = true;  // no node has taken it, or would if it could be reached and had room
   // Without the lock: `make` copies a value of the user's.
   const auto members = MembersOf(name);
   const auto send_to = [&](bool remote) {
@@ -244,11 +244,11 @@ gen::Result<std::size_t> Groups::Send(gen::PID from, gen::Atom name,
         refused.push_back({std::move(envelope), member, error});
         continue;
       }
-      const gen::DropReason reason = gen::DropReasonOf(error);
-      if (reason == gen::DropReason::kTerminated) continue;  // it is no member any more
+      if (error == gen::ErrProcessTerminated || error == gen::ErrProcessUnknown)
+        continue;  // it is ending
       count();
-      if (reason != gen::DropReason::kNoConnection) is_for_none = false;
-      delivery_.Drop(std::move(envelope), member, reason, error);
+      is_for_none = false;
+      delivery_.Drop(std::move(envelope), member, gen::DropReasonOf(error), error);
     }
   };
   // Those of other nodes first: that a message cannot go to any of them is known before anybody has got it.

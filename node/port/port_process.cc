@@ -204,13 +204,12 @@ void PortProcess::Kill() {
   program_->SetHurry();
   if (program_->HasEnded()) return;
   const auto timeout = program_->options().shutdown_timeout;
-  if (timeout.count() != 0) {
+  if (!program_->Signal(SIGKILL)) {
+    host_->Log().Error("{} cannot be killed: it runs as another user", program_->options().program);
+  } else if (timeout.count() != 0) {
     host_->Log().Warning("{} has not ended within {:.3g} s after SIGTERM: it is killed",
                          program_->options().program,
                          std::chrono::duration<double>(timeout).count());
-  }
-  if (!program_->Signal(SIGKILL)) {
-    host_->Log().Error("{} cannot be killed: it runs as another user", program_->options().program);
   }
 }
 

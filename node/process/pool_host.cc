@@ -33,15 +33,19 @@ bool Process::Begin(const core::Envelope& request) {
 namespace {
 
 // Gives a message to a worker by `deliver`. A request may be what closes a circle of calls: the worker waits for its
-// caller.
+// caller. A worker that is a pool passes the request on, so nobody knows for certain who has it.
 template <class Deliver>
 gen::Result<void> Place(const Rooms& rooms, gen::PID to, core::EnvelopePtr& envelope,
                         const Deliver& deliver) {
-  if (!IsRequest(*envelope) || !rooms.call_edges.BeginMove(to, *envelope)) return deliver();
+  if (!IsRequest(*envelope)) return deliver();
+  const ProcessSlot* const worker = rooms.addresses.Find(to);
+  const bool is_pool =
+      worker == nullptr || worker->pool() != nullptr;  // or its slot was one's before
+  if (is_pool || !rooms.call_edges.BeginMove(to, *envelope)) return deliver();
   const gen::PID from = gen::PID::FromAddress(envelope->from);
   const std::uint64_t ref = envelope->ref;
   auto sent = deliver();
-  if (const ProcessSlot* caller = rooms.call_edges.EndMove(from, ref, sent.has_value())) {
+  if (const ProcessSlot* caller = rooms.call_edges.EndMove(from, ref, to, sent.has_value())) {
     rooms.wait_graph.BreakDeadlock(*caller);
   }
   return sent;

@@ -83,9 +83,10 @@ class CallEdge {
 
   // -- the receiver of the request, while it handles it --
   void NoteTaken(std::uint64_t id, Stage stage) noexcept {
-    std::uint64_t moved = moved_.load(std::memory_order_relaxed);
+    std::uint64_t moved = MovedWord();
     while ((moved & kIdMask) == id &&
-           !moved_.compare_exchange_weak(moved, 0, std::memory_order_seq_cst)) {  // EndMove
+           !moved_.compare_exchange_weak(moved, 0, std::memory_order_seq_cst)) {
+      moved = MovedWord();  // EndMove was quicker
     }
     std::uint64_t word = word_.load(std::memory_order_relaxed);
     while ((word & kIdMask) == id && (word >> kStageShift) <= std::uint64_t{1}) {
@@ -97,14 +98,12 @@ class CallEdge {
   // Before it is delivered. Returns false if nobody waits for the answer any more.
   bool BeginMove(std::uint64_t id, std::uint64_t to) noexcept {
     if ((word_.load(std::memory_order_relaxed) & kIdMask) != id) return false;
-    std::uint64_t moved = moved_.load(std::memory_order_relaxed);
-    // Another pool may be just writing, with a request whose time is up; or this one's may be, meanwhile.
+    std::uint64_t moved = 0;
     do {
-      while (moved >> kStageShift == static_cast<std::uint64_t>(Move::kBeingWritten)) {
-        moved = moved_.load(std::memory_order_relaxed);
-      }
+      moved = MovedWord();
     } while (!moved_.compare_exchange_weak(moved, Pack(id, Move::kBeingWritten),
                                            std::memory_order_acquire, std::memory_order_relaxed));
+    // Its time may have been up meanwhile, and then the word may be of the caller's next request.
     if ((word_.load(std::memory_order_seq_cst) & kIdMask) != id) {
       moved_.store(moved, std::memory_order_release);
       return false;
@@ -113,9 +112,13 @@ class CallEdge {
     moved_.store(Pack(id, Move::kMoving), std::memory_order_release);
     return true;
   }
-  // After that. Returns false if it was not delivered, or its receiver has taken it and not answered.
-  bool EndMove(std::uint64_t id, bool delivered) noexcept {
-    std::uint64_t moved = Pack(id, Move::kMoving);
+  // After that, with the same receiver. Returns false if the request was not delivered, or its receiver has taken it
+  // and not answered; another pool may be moving it already.
+  bool EndMove(std::uint64_t id, std::uint64_t to, bool delivered) noexcept {
+    std::uint64_t moved = MovedWord();
+    if (moved != Pack(id, Move::kMoving) || moved_to_.load(std::memory_order_relaxed) != to) {
+      return false;
+    }
     const std::uint64_t then = delivered ? Pack(id, Move::kMoved) : 0;
     return moved_.compare_exchange_strong(moved, then, std::memory_order_seq_cst) && delivered;
   }
@@ -156,6 +159,15 @@ class CallEdge {
   static constexpr std::uint64_t kIdMask = (std::uint64_t{1} << kStageShift) - 1;
 
   enum class Move : std::uint8_t { kNone, kBeingWritten, kMoving, kMoved };
+
+  // Returns `moved_` when nobody is just writing it: another pool may be, with a request whose time is up.
+  [[nodiscard]] std::uint64_t MovedWord() const noexcept {
+    std::uint64_t moved = moved_.load(std::memory_order_acquire);
+    while (moved >> kStageShift == static_cast<std::uint64_t>(Move::kBeingWritten)) {
+      moved = moved_.load(std::memory_order_acquire);
+    }
+    return moved;
+  }
 
   template <class State>
   static std::uint64_t Pack(std::uint64_t id, State state) noexcept {

@@ -115,11 +115,18 @@ gen::Result<void> Applications::Start(gen::Atom name, const gen::ApplicationStar
 gen::Result<void> Applications::CheckNeeded(gen::Atom name, const Entry& entry) const {
   for (const gen::Atom needed : entry.loaded->depends) {
     const auto found = entries_.find(needed);
-    if (found != entries_.end() && found->second.state == State::kRunning) continue;
-    const std::string_view is =
-        found == entries_.end() ? "not loaded" : ToString(found->second.state);
+    if (found == entries_.end()) {
+      return gen::Error(
+          gen::ErrorCode::kNotAllowed,
+          fmt::format("application '{}' needs '{}', which is not loaded", name, needed));
+    }
+    const Entry& other = found->second;
+    const bool has_ended = other.state == State::kLoaded && other.last_end;
+    if (other.state == State::kRunning || (has_ended && other.last_end->IsNormal())) continue;
     return gen::Error(gen::ErrorCode::kNotAllowed,
-                      fmt::format("application '{}' needs '{}', which is {}", name, needed, is));
+                      fmt::format("application '{}' needs '{}', which {}", name, needed,
+                                  has_ended ? fmt::format("has ended: {}", *other.last_end)
+                                            : fmt::format("is {}", ToString(other.state))));
   }
   return {};
 }
@@ -195,8 +202,8 @@ gen::PID Applications::StartingMaster(gen::Atom name) const {
 void Applications::AwaitChildrenOf(gen::PID ended) const {
   for (const gen::PID pid : node_.ProcessList()) {
     const auto info = node_.ProcessInfo(pid);
-    if (!info || info->parent != ended) continue;
-    (void)node_.Kill(pid);  // also one that has cut its link
+    if (info && info->parent != ended) continue;  // without: one that is just ending
+    (void)node_.Kill(pid);                        // also one that has cut its link
     (void)node_.WaitProcess(pid);
   }
 }

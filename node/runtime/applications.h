@@ -55,7 +55,7 @@ class Applications final : private ApplicationObserver {
   gen::Result<void> Plan(gen::Atom name, std::vector<gen::Atom>& path,
                          std::vector<gen::Atom>& order);
   gen::Result<void> StartOne(gen::Atom name, const gen::ApplicationStartOptions& options);
-  // Returns an error if an application that this one needs does not run (any more).
+  // Returns an error if an application that this one needs does not run, unless it has ended by itself with normal.
   [[nodiscard]] gen::Result<void> CheckNeeded(gen::Atom name, const Entry& entry) const;
   // Returns when all children of a process that has ended have ended, too.
   void AwaitChildrenOf(gen::PID ended) const;

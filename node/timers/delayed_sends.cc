@@ -53,13 +53,14 @@ class DelayedSends::DelayedSend final : public gen::TimerHandle::State {
     return send;
   }
 
-  bool Cancel() override {
-    if (finished_.exchange(true)) return false;
-    // It will not be sent. If the timer fires just now, Fire lets go of this, otherwise nobody
-    // else.
-    const core::EnvelopePtr dropped = std::move(envelope_);
+  bool Cancel() override { return Withdraw() != nullptr; }
+  // Returns the message, which will not be sent; null: it is too late.
+  core::EnvelopePtr Withdraw() {
+    if (finished_.exchange(true)) return nullptr;
+    core::EnvelopePtr envelope = std::move(envelope_);
+    // If the timer fires just now, Fire lets go of this, otherwise nobody else.
     if (parts_.timers_.Disarm(timer_)) self_.reset();
-    return true;
+    return envelope;
   }
 
  private:
@@ -92,12 +93,15 @@ gen::Result<gen::TimerHandle> DelayedSends::Start(const gen::Target& to,
   auto checked = CheckNotNegative("delay", delay);
   if (!checked) return std::move(checked.error());
   if (addresses_.IsStopped()) return gen::ErrNodeTerminated;
-  const gen::TimerHandle handle(
-      DelayedSend::Start(*this, to, std::move(envelope), core::DeadlineAfter(clock_.Now(), delay)));
+  const auto send =
+      DelayedSend::Start(*this, to, std::move(envelope), core::DeadlineAfter(clock_.Now(), delay));
   // Armed after the last firing (Shutdown) it would never go. The timer queue's locks
   // order the two: a timer that the last firing has not seen sees the flag.
-  if (addresses_.IsStopped() && handle.Cancel()) return gen::ErrNodeTerminated;
-  return handle;
+  if (addresses_.IsStopped()) {
+    envelope = send->Withdraw();
+    if (envelope != nullptr) return gen::ErrNodeTerminated;
+  }
+  return gen::TimerHandle(send);
 }
 
 }  // namespace ergon::node

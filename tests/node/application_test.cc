@@ -152,7 +152,7 @@ TEST_CASE("application: a dependency that is stopped before who needs it starts"
   app.Load(app.Spec("last", {"first", "slow"}));
   std::thread starts([&] {
     CHECK(app.ErrorOf(app.test.node.StartApplication("last")) ==
-          "application 'last' needs 'first', which is loaded");
+          "application 'last' needs 'first', which has ended: shutdown");
   });
   CHECK(app.EventuallyState("slow", ApplicationState::kStarting));
   CHECK(app.test.node.StopApplication("first"));

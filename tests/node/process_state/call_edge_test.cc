@@ -77,7 +77,7 @@ TEST_CASE("call edge: a pool moves a request, and its receiver takes it again") 
   CHECK(edge.CertainId() == 0);
   CHECK(edge.Read().to == 7);
   edge.Redirect(3, 10, 0);  // its caller sends it no more
-  CHECK(edge.EndMove(3, true));
+  CHECK(edge.EndMove(3, 9, true));
   CHECK(edge.CertainId() == 3);
   CHECK(edge.Read().IsCertain());
   CHECK(edge.IsMoved(3));
@@ -91,16 +91,17 @@ TEST_CASE("call edge: a pool moves a request, and its receiver takes it again") 
 
   // To a worker that is full, and to one that takes it before the pool has noted that it is there.
   CHECK(edge.BeginMove(3, 11));
-  CHECK_FALSE(edge.EndMove(3, false));
+  CHECK_FALSE(edge.EndMove(3, 9, true));  // the former move, late
+  CHECK_FALSE(edge.EndMove(3, 11, false));
   CHECK(edge.CertainId() == 0);
   CHECK(edge.BeginMove(3, 12));
   edge.NoteTaken(3, Stage::kPassedOn);
-  CHECK_FALSE(edge.EndMove(3, true));
+  CHECK_FALSE(edge.EndMove(3, 12, true));
   CHECK(edge.CertainId() == 0);
 
   // The next request has nothing of it.
   CHECK(edge.BeginMove(3, 13));
-  CHECK(edge.EndMove(3, true));
+  CHECK(edge.EndMove(3, 13, true));
   edge.End();
   CHECK(edge.CertainId() == 0);
   edge.Begin(4, 7, core::TypeOf<int>(), 100, 5);
@@ -116,7 +117,7 @@ TEST_CASE("call edge: a request is moved before its caller knows that it is sent
   edge.Begin(3, 7, nullptr, 0, 0);
   CHECK(edge.BeginMove(3, 9));
   edge.Redirect(3, 10, 0);  // by the pool, and not by the caller
-  CHECK(edge.EndMove(3, true));
+  CHECK(edge.EndMove(3, 9, true));
   CHECK(edge.CertainId() == 0);
   CHECK(edge.Read().stage == Stage::kSending);
   CHECK(edge.Sent(3));
@@ -139,7 +140,7 @@ TEST_CASE("call edge: a receiver takes a request while the pool notes that it is
       }
       both.arrive_and_wait();
       if (is_pool) {
-        (void)edge.EndMove(round, true);
+        (void)edge.EndMove(round, 9, true);
       } else {
         edge.NoteTaken(round, Stage::kLeftOpen);
       }
