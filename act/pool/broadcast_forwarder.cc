@@ -49,22 +49,10 @@ bool PoolBroadcastForwarder::PlaceOne(Held& message) {
     if (IsOwnFault(sent)) Fail(std::move(message), sent.error());
     if (message.envelope == nullptr) return true;
   }
-  if (all_full && MakeRoom(message)) return true;
+  if (all_full && options_.WorkersMakeRoom() && MakeRoom(message)) return true;
   if (!met_caller || replacement_.members().staying() != 1) return false;
   Refuse(std::move(message), WaitsForItself(kOnlyWorker));
   return true;
-}
-
-bool PoolBroadcastForwarder::MakeRoom(Held& message) {
-  if (!options_.WorkersMakeRoom() || mode_ != Mode::kRunning || message.given) return false;
-  const gen::PID self = host_.Self();
-  const gen::PID worker{rotation_.Next(), self.node, self.creation};
-  const bool is_caller = worker == SenderOf(*message.envelope) && IsRequest(*message.envelope);
-  gen::Result<void> sent = gen::ErrProcessMailboxFull;
-  if (worker.id != 0 && !is_caller) sent = host_.ForwardMakingRoom(worker, message.envelope);
-  if (!sent) rotation_.Skipped();
-  if (IsOwnFault(sent)) Fail(std::move(message), sent.error());
-  return message.envelope == nullptr;
 }
 
 bool PoolBroadcastForwarder::Give(const PoolMember& member, Held& message) {

@@ -60,8 +60,6 @@ class PoolBroadcastForwarder final : public PoolForwarder {
   // Each returns false if no worker can take the message now.
   bool Place(Held& message);
   bool PlaceOne(Held& message);
-  // All workers are full: the next one drops a message, if its mailbox does that.
-  bool MakeRoom(Held& message);
   bool Spread(Held& message);
   bool Ask(Held& message);
   // Makes copies for all but one of so many workers. Returns false if a copy could not be made; then the message has

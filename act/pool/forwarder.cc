@@ -56,6 +56,18 @@ gen::Result<void> PoolForwarder::GiveTo(gen::PID worker, Held& message, bool may
   return sent;
 }
 
+bool PoolForwarder::MakeRoom(Held& message) {
+  if (mode_ != Mode::kRunning || message.given) return false;
+  const gen::PID self = host_.Self();
+  const gen::PID worker{rotation_.Next(), self.node, self.creation};
+  const bool is_caller = worker == SenderOf(*message.envelope) && IsRequest(*message.envelope);
+  gen::Result<void> sent = gen::ErrProcessMailboxFull;
+  if (worker.id != 0 && !is_caller) sent = host_.ForwardMakingRoom(worker, message.envelope);
+  if (!sent) rotation_.Skipped();
+  if (IsOwnFault(sent)) Fail(std::move(message), sent.error());
+  return message.envelope == nullptr;
+}
+
 bool PoolForwarder::DropExpired(Held& message) {
   const core::Envelope& envelope = *message.envelope;
   if (!IsRequest(envelope) || envelope.deadline == 0 || host_.Now() <= envelope.deadline) {

@@ -129,6 +129,9 @@ class PoolForwarder {
   // The message is counted first, and the count is taken back if this fails: the host tells an outer pool that waits
   // for this pool, and the outer pool looks at the count.
   gen::Result<void> GiveTo(gen::PID worker, Held& message, bool may_drop = false);
+  // All workers are full, and their mailboxes make room: the next one drops a message, or takes this one for the
+  // oldest. Returns false if this message has to be held; always for one that a worker has had, and when the pool ends.
+  bool MakeRoom(Held& message);
   // Ends a request whose caller has stopped waiting. Returns false if the message is no such request.
   bool DropExpired(Held& message);
   // Begins a request from which the pool makes requests of its own. Returns false if the request has ended because

@@ -62,8 +62,11 @@ void PoolRotationForwarder::Arrived(core::Envelope& envelope) {
     DropTerminated(message);
     return;
   }
-  // If something is held already, this one was on its way when that began.
-  if (!held_.empty() || !(Place(message) || MakeRoom(message))) held_.push_back(std::move(message));
+  if (held_.empty()) {  // else this one was on its way when that began
+    if (Place(message)) return;
+    if (all_full_ && options_.WorkersMakeRoom() && MakeRoom(message)) return;
+  }
+  held_.push_back(std::move(message));
 }
 
 void PoolRotationForwarder::Inherited(gen::PID /*worker*/,
@@ -145,19 +148,6 @@ bool PoolRotationForwarder::Place(Held& message) {
   }
   all_full_ = is_full;
   return false;
-}
-
-bool PoolRotationForwarder::MakeRoom(Held& message) {
-  if (!options_.WorkersMakeRoom() || !all_full_ || mode_ != Mode::kRunning) return false;
-  const gen::PID self = host_.Self();
-  const gen::PID worker{rotation_.Next(), self.node, self.creation};
-  gen::Result<void> sent = gen::ErrProcessMailboxFull;
-  if (worker.id != 0) sent = host_.ForwardMakingRoom(worker, message.envelope);
-  if (sent) return true;
-  rotation_.Skipped();
-  if (!IsOwnFault(sent)) return false;
-  Fail(std::move(message), sent.error());
-  return true;
 }
 
 void PoolRotationForwarder::Settle() {

@@ -58,9 +58,6 @@ class PoolRotationForwarder final : public PoolForwarder {
   bool Offer(Held& message, Met& met);
   // Returns false if the message has to be held.
   bool Place(Held& message);
-  // Makes room for a message that has just arrived and that Place has found no place for. Returns false if the policy
-  // of the workers' mailboxes does not allow it, or if workers are missing.
-  bool MakeRoom(Held& message);
   void LimitMain();
 
   const PoolOptions& options_;

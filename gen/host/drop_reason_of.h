@@ -1,4 +1,4 @@
-// The reason with which a message is counted that could not be delivered.
+// What the error of a send says: the reason with which the message is counted, and whether its receiver has ended.
 #pragma once
 
 #include <ergon/gen/dropped_message.h>
@@ -24,6 +24,12 @@ namespace ergon::gen {
     default:
       return DropReason::kTerminated;
   }
+}
+
+// Returns whether the receiver has ended, so that the message was never for a process that runs. Any thread.
+[[nodiscard]] inline bool HasReceiverEnded(const Error& error) noexcept {
+  return error == ErrProcessTerminated || error == ErrProcessUnknown ||
+         error == ErrProcessIncarnation;
 }
 
 }  // namespace ergon::gen

@@ -330,9 +330,7 @@ bool Publishing::SendHere(gen::PID subscriber, gen::PID from, gen::MessageEvent 
     return true;
   }
   // One that is ending is no subscriber any more.
-  if (sent.error() == gen::ErrProcessTerminated || sent.error() == gen::ErrProcessUnknown) {
-    return false;
-  }
+  if (gen::HasReceiverEnded(sent.error())) return false;
   needs_.totals.accepted.Add();
   needs_.delivery.Drop(std::move(envelope), subscriber, gen::DropReasonOf(sent.error()),
                        sent.error());
@@ -346,14 +344,11 @@ gen::Result<void> Publishing::SendElsewhere(ValueForNodes& for_nodes, gen::PID s
   if (sent) {
     needs_.totals.accepted.Add();
   } else if (sent.error() == gen::ErrBusy) {
-    CountFull(MakeValue(from, std::move(value)), subscriber, sent.error());
+    needs_.totals.accepted.Add();
+    needs_.delivery.Drop(MakeValue(from, std::move(value)), subscriber,
+                         gen::DropReasonOf(sent.error()), sent.error());
   }
   return sent;
-}
-
-void Publishing::CountFull(core::EnvelopePtr value, gen::PID subscriber, const gen::Error& why) {
-  needs_.totals.accepted.Add();
-  needs_.delivery.Drop(std::move(value), subscriber, gen::DropReason::kMailboxFull, why);
 }
 
 void Publishing::EndFromAfar(gen::PID remote, gen::PID producer, gen::Atom name,

@@ -94,7 +94,6 @@ class Publishing : private Drops::Listener {
   // Returns the errors of ValueForNodes::Send. A value that is not on its way because of kBusy has been counted.
   gen::Result<void> SendElsewhere(ValueForNodes& for_nodes, gen::PID subscriber, gen::PID from,
                                   gen::MessageEvent value, std::uint64_t number);
-  void CountFull(core::EnvelopePtr value, gen::PID subscriber, const gen::Error& why);
   // Ends the subscriptions of a process of another node.
   void EndFromAfar(gen::PID remote, gen::PID producer, gen::Atom name, const gen::Error& why);
 

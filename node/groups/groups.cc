@@ -244,8 +244,7 @@ gen::Result<std::size_t> Groups::Send(gen::PID from, gen::Atom name,
         refused.push_back({std::move(envelope), member, error});
         continue;
       }
-      if (error == gen::ErrProcessTerminated || error == gen::ErrProcessUnknown)
-        continue;  // it is ending
+      if (gen::HasReceiverEnded(error)) continue;  // it is leaving the group just now
       count();
       is_for_none = false;
       delivery_.Drop(std::move(envelope), member, gen::DropReasonOf(error), error);

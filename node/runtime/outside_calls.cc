@@ -98,14 +98,32 @@ gen::Result<core::EnvelopePtr> OutsideCalls::Call(const gen::Target& to, core::E
                                                   std::chrono::nanoseconds timeout) {
   auto may_block = CheckMayBlock("Call");
   if (!may_block) return std::move(may_block.error());
+  return AwaitAnswer([&](PendingCalls::Done done) {
+    CallAsync(to, std::move(request), timeout, std::move(done));
+  });
+}
+
+template <class Begin>
+gen::Result<core::EnvelopePtr> OutsideCalls::AwaitAnswer(const Begin& begin) {
   core::Event done;
-  gen::Result<core::EnvelopePtr> response = gen::ErrNodeTerminated;
-  CallAsync(to, std::move(request), timeout, [&](gen::Result<core::EnvelopePtr> answer) {
-    response = std::move(answer);
+  gen::Result<core::EnvelopePtr> answer = gen::ErrNodeTerminated;
+  begin([&](gen::Result<core::EnvelopePtr> response) {
+    answer = std::move(response);
     done.Set();
   });
   needs_.dispatcher.Wait(done);
-  return response;
+  return answer;
+}
+
+template <class Send>
+gen::Result<core::EnvelopePtr> OutsideCalls::AwaitAnswerTo(std::int64_t deadline,
+                                                           const Send& send) {
+  return AwaitAnswer([&](PendingCalls::Done done) {
+    const std::uint64_t id = NextUniqueId();
+    needs_.pending_calls.Add(id, deadline, {}, std::move(done));
+    auto sent = SendOrFail([&] { return send(id); });
+    if (!sent) needs_.pending_calls.Complete(id, std::move(sent.error()));
+  });
 }
 
 gen::Result<void> OutsideCalls::WaitProcess(const gen::Target& to,
@@ -155,19 +173,10 @@ gen::Result<void> OutsideCalls::AskToHold(const gen::Target& to, gen::EnvelopeKi
 gen::Result<void> OutsideCalls::SendImportant(gen::PID to, core::EnvelopePtr& envelope) {
   auto may_block = CheckMayBlock("SendImportant");
   if (!may_block) return may_block;
-  const std::uint64_t id = NextUniqueId();
-  core::Event done;
-  gen::Result<core::EnvelopePtr> answer = gen::ErrNodeTerminated;
-  needs_.pending_calls.Add(id, 0, {}, [&](gen::Result<core::EnvelopePtr> response) {
-    answer = std::move(response);
-    done.Set();
-  });
-  auto sent = SendOrFail([&] {
+  auto answer = AwaitAnswerTo(0, [&](std::uint64_t id) {
     return needs_.addresses.TransportTo(to)->SendImportant(to, *envelope,
                                                            needs_.addresses.NodePid(), id);
   });
-  if (!sent) needs_.pending_calls.Complete(id, std::move(sent.error()));
-  needs_.dispatcher.Wait(done);
   if (!answer) return std::move(answer.error());
   if (auto* error = (*answer)->ValueAs<gen::Error>()) return std::move(*error);
   needs_.totals.sent_to_nodes.Add();
@@ -179,19 +188,10 @@ gen::Result<void> OutsideCalls::SendImportant(gen::PID to, core::EnvelopePtr& en
 gen::Result<void> OutsideCalls::AwaitRoom(gen::PID to, std::int64_t deadline) {
   Transport* const transport = needs_.addresses.TransportTo(to);
   if (transport == nullptr) return {};
-  const std::uint64_t id = NextUniqueId();
-  core::Event done;
-  gen::Result<core::EnvelopePtr> told = gen::ErrNodeTerminated;
-  needs_.pending_calls.Add(id, deadline, {}, [&](gen::Result<core::EnvelopePtr> response) {
-    told = std::move(response);
-    done.Set();
-  });
-  auto entered = SendOrFail([&]() -> gen::Result<void> {
+  auto told = AwaitAnswerTo(deadline, [&](std::uint64_t id) -> gen::Result<void> {
     transport->AwaitRoom(to.node, needs_.addresses.NodePid(), id);
     return {};
   });
-  if (!entered) needs_.pending_calls.Complete(id, std::move(entered.error()));
-  needs_.dispatcher.Wait(done);
   if (told) return {};
   if (told.error() != gen::ErrTimeout) return std::move(told.error());
   return gen::Error(gen::ErrorCode::kTimeout,
@@ -211,12 +211,16 @@ gen::Result<void> OutsideCalls::SendOrWait(const gen::Target& to, core::Envelope
   const bool may_wait = timeout != std::chrono::nanoseconds::zero();
   const std::int64_t deadline =
       timeout == gen::kInfinite ? 0 : core::DeadlineAfter(needs_.clock.Now(), timeout);
-  auto sent = needs_.back_pressure.TryDeliver(*pid, envelope, may_wait);
-  while (may_wait && !sent && sent.error() == gen::ErrBusy) {  // the way to another node is full
-    auto room = AwaitRoom(*pid, deadline);
-    if (!room) return room;
-    sent = needs_.delivery.Deliver(*pid, envelope);
-  }
+  // As often as the way to another node is full, again when there is room.
+  const auto again_with_room = [&](gen::Result<void> sent, const auto& send) {
+    while (may_wait && !sent && sent.error() == gen::ErrBusy) {
+      sent = AwaitRoom(*pid, deadline);
+      if (sent) sent = send();
+    }
+    return sent;
+  };
+  auto sent = again_with_room(needs_.back_pressure.TryDeliver(*pid, envelope, may_wait),
+                              [&] { return needs_.delivery.Deliver(*pid, envelope); });
   if (may_wait && !sent && sent.error() == gen::ErrProcessMailboxFull) {
     BlockedThread thread(*pid, envelope);
     needs_.back_pressure.Enter(thread);
@@ -228,13 +232,8 @@ gen::Result<void> OutsideCalls::SendOrWait(const gen::Target& to, core::Envelope
     if (!needs_.back_pressure.Leave(thread)) sent = std::move(thread.outcome);
   }
   if (!sent && IsImportant(*envelope) && needs_.addresses.TransportTo(*pid) != nullptr) {
-    sent = SendImportant(*pid, envelope);
-    while (may_wait && !sent && sent.error() == gen::ErrBusy) {
-      auto room = AwaitRoom(*pid, deadline);
-      if (!room) return room;
-      sent = SendImportant(*pid, envelope);
-    }
-    return sent;
+    const auto send_important = [&] { return SendImportant(*pid, envelope); };
+    return again_with_room(send_important(), send_important);
   }
   if (sent) needs_.totals.accepted.Add();
   return sent;

@@ -59,6 +59,12 @@ class OutsideCalls {
                               std::chrono::nanoseconds timeout);
 
  private:
+  // Begins with `begin(done)` what will call `done` once, and blocks until then. Returns what `done` was given.
+  template <class Begin>
+  gen::Result<core::EnvelopePtr> AwaitAnswer(const Begin& begin);
+  // Sends with `send(id)`, and blocks until that id has its answer, or until the deadline (Clock ns; 0: none).
+  template <class Send>
+  gen::Result<core::EnvelopePtr> AwaitAnswerTo(std::int64_t deadline, const Send& send);
   // Blocks until there may be room on the way to the node of `to`. `deadline`: Clock ns, 0: none.
   gen::Result<void> AwaitRoom(gen::PID to, std::int64_t deadline);
 

@@ -424,7 +424,8 @@ TEST_CASE("application: mode, environment and log level of one start") {
 TEST_CASE("application: stopped by force while it starts") {
   AppNode app;
   std::atomic<bool> handles{false};
-  // Its handler heeds nothing for a while.
+  std::atomic<bool> start_has_failed{false};
+  // Its handler heeds nothing until the start has failed.
   const Handlers busy{.init =
                           [&](Subject& self, const gen::Args&) {
                             app.notes.Add("+" + self.Name().ToString());
@@ -435,7 +436,7 @@ TEST_CASE("application: stopped by force while it starts") {
                           [&](Subject&, gen::PID, gen::Message&) {
                             const gen::Blocking blocking;
                             handles = true;
-                            std::this_thread::sleep_for(100ms);
+                            start_has_failed.wait(false);
                             return gen::Continue();
                           }};
   app.Load(
@@ -447,7 +448,11 @@ TEST_CASE("application: stopped by force while it starts") {
                         return gen::Continue();
                       }}),
                       .options = {.init_timeout = gen::kInfinite}}}});
-  std::thread starts([&] { CHECK_FALSE(app.test.node.StartApplication("a")); });
+  std::thread starts([&] {
+    CHECK_FALSE(app.test.node.StartApplication("a"));
+    start_has_failed = true;
+    start_has_failed.notify_all();
+  });
   CHECK(Eventually([&] { return handles.load(); }));  // "first" runs
   CHECK(app.test.node.StopApplicationForce("a"));
   CHECK(app.test.node.Info().processes == 0);

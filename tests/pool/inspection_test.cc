@@ -384,7 +384,11 @@ TEST_CASE("A program gets the same as a struct, from outside and inside") {
   crash.Open();
   gate.Open();
   REQUIRE(pool.EventuallyHandled(9));
-  REQUIRE(Eventually([&] { return act::Stats(fixture.node, pool.pid()).value().busy == 0; }));
+  // Nothing may change between two looks: neither a message being handled nor the crashed worker's successor.
+  REQUIRE(Eventually([&] {
+    const auto now = act::Stats(fixture.node, pool.pid()).value();
+    return now.busy == 0 && now.starting == 0 && now.ready == 2;
+  }));
   stats = act::Stats(fixture.node, pool.pid()).value();
   CheckSameAs(pool.Stats(), stats);
   CHECK(stats.forwarded == 10);

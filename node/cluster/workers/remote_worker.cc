@@ -36,12 +36,6 @@ bool LeavesOthers(const gen::Error& error) {
   return IsNotReached(error) || error == gen::ErrUnsupported || error == gen::ErrBusy;
 }
 
-// The worker has ended, and never got the message.
-bool TellsOfItsEnd(const gen::Error& error) {
-  return error == gen::ErrProcessTerminated || error == gen::ErrProcessUnknown ||
-         error == gen::ErrProcessIncarnation;
-}
-
 bool IsWorthATry(const gen::Error& error) {
   return error == gen::ErrProcessMailboxFull || error == gen::ErrBusy ||
          error == gen::ErrTooManyCalls || error == gen::ErrOverloaded;
@@ -148,7 +142,7 @@ void RemoteWorker::PassMessage(core::Envelope& envelope) {
   }
   envelope.flags = flags;
   const gen::Error& error = passed.error();
-  const bool has_ended = TellsOfItsEnd(error);
+  const bool has_ended = gen::HasReceiverEnded(error);
   if (has_ended && IsBeingEnded()) return;  // it may be on its way there: it is not handled again
   if (has_ended || IsWorthATry(error)) {
     Retry(envelope);  // of one that has ended, until the exit signal comes: then it goes to another
@@ -211,7 +205,7 @@ void RemoteWorker::PassAnswer(core::Envelope& envelope) {
   const Caller caller = found->second;
   asked_.erase(found);
   const auto* error = envelope.ValueAs<gen::Error>();
-  const bool is_doubtful = worker_ && error != nullptr && TellsOfItsEnd(*error);
+  const bool is_doubtful = worker_ && error != nullptr && gen::HasReceiverEnded(*error);
   core::EnvelopePtr response = host_->Detach(envelope);
   if (!is_doubtful) {
     Respond(caller, std::move(response));
