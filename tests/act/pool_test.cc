@@ -290,6 +290,30 @@ TEST_CASE("pool: a request of a worker to its own pool is not given to that work
   CHECK(f.host.dropped[0].error == gen::ErrDeadlock);
 }
 
+TEST_CASE("pool: a full worker makes no room in its own mailbox for its own request") {
+  for (const std::uint64_t worker : {101, 102}) {
+    PoolFixture f(
+        {.pool_size = 2, .worker_mailbox = gen::Mailbox::Bounded(1, gen::Overflow::kDropOldest)});
+    f.Start();
+    f.Send(1, 2);
+    f.host.AcceptMain();
+    auto request = core::MakeEnvelope<Job>(static_cast<std::uint8_t>(gen::EnvelopeKind::kRequest),
+                                           core::Lane::kMain, 3);
+    request->from = FakeHost::Pid(worker).ToAddress();
+    request->ref = 71;
+    REQUIRE(f.host.Deliver(std::move(request)));
+    f.host.Run();
+    CHECK(f.host.Queue(worker) == Ints{static_cast<int>(worker) - 100});
+    f.host.Work(worker == 101 ? 102 : 101);  // there is room at the other one
+    f.host.Advance(1ms);
+    CHECK(f.host.Queue(worker) == Ints{static_cast<int>(worker) - 100});
+    CHECK(std::count(f.host.done.begin(), f.host.done.end(), 3) +
+              static_cast<int>(f.host.Queue(worker == 101 ? 102 : 101).size()) ==
+          1);
+    f.CheckConservation();
+  }
+}
+
 TEST_CASE("pool: exit signals of others than workers") {
   const auto signal = [](PoolFixture& f, const gen::Reason& reason) {
     f.host.Signal(gen::EnvelopeKind::kExit, gen::MessageExitPID{FakeHost::Pid(60), reason},
