@@ -1,6 +1,7 @@
 #include <ergon/node/names/registry.h>
 
 #include <mutex>
+#include <utility>
 
 #include <ergon/node/process_state/unique_id.h>
 
@@ -43,6 +44,21 @@ gen::Result<gen::PID> Registry::UnregisterName(gen::Atom name) {
   }
   relations_.ReleaseTarget(*process, pid, gen::ProcessID{name, addresses_.node()});
   return pid;
+}
+
+gen::Result<void> Registry::UnregisterName(ProcessSlot& slot) {
+  const gen::PID pid = addresses_.PidOf(slot.Id());
+  gen::Atom name;
+  if (ProcessCold* const cold = slot.ColdIfAny()) {
+    std::lock_guard lock(cold->lock);
+    name = std::exchange(cold->name, gen::Atom());
+    if (!name.empty()) addresses_.names().Remove(name, pid);
+  }
+  if (name.empty()) {
+    return gen::Error(gen::ErrorCode::kProcessUnknown, "no name is registered");
+  }
+  relations_.ReleaseTarget(slot, pid, gen::ProcessID{name, addresses_.node()});
+  return {};
 }
 
 gen::Result<gen::Alias> Registry::CreateAlias(ProcessSlot& slot) {

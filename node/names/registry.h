@@ -19,6 +19,8 @@ class Registry {
 
   gen::Result<void> RegisterName(gen::Atom name, gen::PID pid);
   gen::Result<gen::PID> UnregisterName(gen::Atom name);
+  // Of a process, whatever its name is then: another thread may be giving that name to another process.
+  gen::Result<void> UnregisterName(ProcessSlot& slot);
   gen::Result<gen::Alias> CreateAlias(ProcessSlot& slot);
   gen::Result<void> DeleteAlias(ProcessSlot& slot, gen::Alias alias);
   // The process ends: they are free for others. Under the lock of its cold part.

@@ -117,13 +117,7 @@ gen::Result<void> Process::RegisterName(gen::Atom name) {
 }
 
 gen::Result<void> Process::UnregisterName() {
-  return InTurn("UnregisterName", [&]() -> gen::Result<void> {
-    const gen::Atom name = Name();
-    if (name.empty()) return gen::Error(gen::ErrorCode::kProcessUnknown, "no name is registered");
-    auto released = rooms_.registry.UnregisterName(name);
-    if (!released) return std::move(released.error());
-    return {};
-  });
+  return InTurn("UnregisterName", [&] { return rooms_.registry.UnregisterName(*this); });
 }
 
 gen::Result<gen::Alias> Process::CreateAlias() {

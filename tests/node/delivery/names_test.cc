@@ -202,6 +202,37 @@ TEST_CASE("names: one of many wins") {
   }
 }
 
+TEST_CASE("names: a process gives up its own name only, while others move that name") {
+  std::atomic<bool> done{false};
+  TestNode t;
+  const gen::PID holder = t.Spawn();
+  const gen::PID other = t.Spawn();
+  t.Begin(holder, [&](Subject& self) {
+    while (!done) {
+      if (self.RegisterName("moved")) (void)self.UnregisterName();
+    }
+  });
+  const int rounds = kit::Scaled(20'000);
+  int moved = 0;
+  int lost = 0;
+  for (int i = 0; i < rounds; ++i) {
+    (void)t.node.UnregisterName("moved");
+    if (!t.node.RegisterName("moved", other)) continue;  // the holder has been quicker
+    ++moved;
+    // From now on it is the name of `other`, until this thread takes it away.
+    const auto taken = t.node.UnregisterName("moved");
+    if (!taken || *taken != other) ++lost;
+  }
+  done = true;
+  CHECK(moved > 0);
+  CHECK(lost == 0);
+  CHECK(t.Run(holder, [](Subject& self) {
+    CHECK(self.UnregisterName().error() == gen::ErrProcessUnknown);
+    CHECK(self.RegisterName("moved"));
+    CHECK(self.UnregisterName());
+  }));
+}
+
 TEST_CASE("names: aliases") {
   Notes<int> notes;
   gen::Alias alias;
