@@ -60,6 +60,44 @@ class Forwards final : public act::Actor {
   std::atomic<int>* failed_;
 };
 
+// Makes requests, without waiting, until the way is full; then once more for each answer, until it has made `most`.
+class Requests final : public act::Actor {
+ public:
+  struct Tally {
+    std::atomic<int> sent{0};
+    std::atomic<int> refused{0};
+    std::atomic<int> answered{0};
+    std::atomic<int> others{0};  // other errors, of a request or in the place of its answer
+  };
+  Requests(gen::ProcessID to, int most, std::shared_ptr<Tally> tally)
+      : to_(to), most_(most), tally_(std::move(tally)) {}
+
+ private:
+  gen::Status Init(const gen::Args&) override {
+    while (Ask()) {
+    }
+    return gen::Continue();
+  }
+  gen::Status HandleResponse(gen::Ref, gen::Response& response) override {
+    const auto sum = response.Take<std::int64_t>();
+    ++(sum && *sum == 2000 ? tally_->answered : tally_->others);
+    while (tally_->answered + tally_->others == tally_->sent && Ask()) {
+    }
+    return gen::Continue();
+  }
+  bool Ask() {
+    if (tally_->sent == most_) return false;
+    const auto ref = Request(to_, Sum{std::vector<int>(2000, 1)});
+    ++(ref                           ? tally_->sent
+       : ref.error() == gen::ErrBusy ? tally_->refused
+                                     : tally_->others);
+    return ref.has_value();
+  }
+  const gen::ProcessID to_;
+  const int most_;
+  const std::shared_ptr<Tally> tally_;
+};
+
 // One request, or line, is more than may wait.
 ErlangOptions Narrow() {
   ErlangOptions options = ClusterOptions();
@@ -161,6 +199,19 @@ TEST_CASE("room: a thread waits for it, as a process does") {
   CHECK(*counted.lines == expected);
   a.Stop();
   b.Stop();
+}
+
+TEST_CASE("room: who makes requests without waiting is told that there is none") {
+  Cluster cluster("room_requests", Narrow());
+  const Counted counted;
+  cluster.b.SpawnRegister("sums", counted.Factory()).value();
+  const auto tally = std::make_shared<Requests::Tally>();
+  constexpr int kMost = 2000;
+  cluster.a.Spawn(gen::Factory<Requests>(cluster.OnB("sums"), kMost, tally)).value();
+  CHECK(kit::Eventually([&] { return tally->answered + tally->others >= kMost; }));
+  CHECK(tally->refused > 0);
+  CHECK(tally->answered == kMost);
+  CHECK(tally->others == 0);
 }
 
 TEST_CASE("room: who has waited in vain does not stay in the list of those who wait") {
