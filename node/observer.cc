@@ -8,6 +8,7 @@
 #include <ergon/gen/blocking.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/envelope_sender.h>
+#include <ergon/gen/host/limited_lines.h>
 #include <ergon/gen/host/process_host.h>
 #include <ergon/gen/inspection_items.h>
 #include <ergon/gen/node.h>
@@ -46,6 +47,7 @@ class ObserverProcess final : public gen::ProcessBehavior {
   gen::PID collector_;
   gen::PID listener_;
   std::optional<gen::Reason> stop_reason_;
+  gen::LimitedLines unhandled_lines_;
 };
 
 gen::Status ObserverProcess::ProcessInit(gen::ProcessHost& host, const gen::Args&) {
@@ -85,8 +87,10 @@ gen::Result<void> ObserverProcess::Begin() {
 gen::Status ObserverProcess::ProcessMessage(core::Envelope& envelope) {
   switch (static_cast<gen::EnvelopeKind>(envelope.kind)) {
     case gen::EnvelopeKind::kMessage:
-      host_->Log().Warning("unhandled message {} from {}", gen::Message(envelope).Describe(),
-                           gen::SenderOf(envelope));
+      if (const auto more = unhandled_lines_.Take(*host_)) {
+        host_->Log().Warning("unhandled message {} from {}{}", gen::Message(envelope).Describe(),
+                             gen::SenderOf(envelope), *more);
+      }
       break;
     case gen::EnvelopeKind::kRequest:
       HandleRequest(envelope);
@@ -144,7 +148,10 @@ gen::Status ObserverProcess::HandleEndOfListener(const gen::Reason& reason) {
   return gen::Stop(stop_reason_ ? *stop_reason_ : reason);
 }
 
-void ObserverProcess::ProcessTerminate(const gen::Reason&) { EndAll(); }
+void ObserverProcess::ProcessTerminate(const gen::Reason&) {
+  EndAll();
+  unhandled_lines_.TellRest(*host_, "messages that nobody handles");
+}
 
 void ObserverProcess::EndAll() {
   for (const gen::PID connection : state_->connections.Close()) {

@@ -9,6 +9,7 @@
 #include <ergon/core/foundations/thrown_text.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/host/child_end.h>
+#include <ergon/gen/message.h>
 #include <ergon/gen/node.h>
 #include <ergon/gen/notices.h>
 
@@ -95,7 +96,11 @@ gen::Status ApplicationMaster::ProcessMessage(core::Envelope& envelope) {
       if (envelope.ValueAs<StopForce>() != nullptr) return EndAllAtOnce();
       [[fallthrough]];
     default:
-      host_->Log().Warning("application '{}' takes no messages", spec_->name);
+      if (const auto more = unhandled_lines_.Take(*host_)) {
+        host_->Log().Warning("unhandled message {} from {}: application '{}' takes no messages{}",
+                             gen::Message(envelope).Describe(), gen::SenderOf(envelope),
+                             spec_->name, *more);
+      }
       return gen::Continue();
   }
 }
@@ -161,6 +166,7 @@ gen::Status ApplicationMaster::EndNext() {
 void ApplicationMaster::ProcessTerminate(const gen::Reason& reason) {
   (void)killer_.Cancel();
   for (const Member& member : members_) (void)host_->Kill(member.pid);
+  unhandled_lines_.TellRest(*host_, "messages that nobody handles");
   const bool matters = spec_->mode == gen::ApplicationMode::kPermanent ||
                        (spec_->mode == gen::ApplicationMode::kTransient && reason.IsFailure());
   // The node first: nobody shall see the application ended and the node running.

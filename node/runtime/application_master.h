@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <ergon/gen/application.h>
+#include <ergon/gen/host/limited_lines.h>
 #include <ergon/gen/host/process_host.h>
 #include <ergon/gen/process_behavior.h>
 #include <ergon/gen/timer_handle.h>
@@ -64,6 +65,7 @@ class ApplicationMaster final : public gen::ProcessBehavior {
   bool stopping_ = false;
   bool at_once_ = false;        // all its processes have been killed
   bool asked_to_stop_ = false;  // by StopApplication or the end of the node
+  gen::LimitedLines unhandled_lines_;
 };
 
 }  // namespace ergon::node

@@ -1,6 +1,8 @@
 #include <ergon/node/timers/periodic_sends.h>
 
 #include <atomic>
+#include <chrono>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -8,6 +10,7 @@
 
 #include <ergon/core/foundations/thrown_text.h>
 #include <ergon/core/time/deadline.h>
+#include <ergon/gen/log_limit.h>
 #include <ergon/node/process_state/unique_id.h>
 
 namespace ergon::node {
@@ -102,9 +105,12 @@ class PeriodicSend final : public gen::TimerHandle::State {
     try {
       tick = make_();
     } catch (...) {
-      gen::Log(needs_.log)
-          .Error("a message for {}, to be sent again, could not be copied: {}", to_.ToString(),
-                 core::ThrownText());
+      const std::string thrown = core::ThrownText();
+      if (const auto more = copy_lines_.Take(gen::LogLimit::Time(std::chrono::nanoseconds(due_)))) {
+        gen::Log(needs_.log)
+            .Error("a message for {}, to be sent again, could not be copied: {}{}", to_.ToString(),
+                   thrown, *more);
+      }
       waits_->store(false, std::memory_order_release);
       return true;
     }
@@ -126,6 +132,7 @@ class PeriodicSend final : public gen::TimerHandle::State {
   const std::int64_t period_;
   // Its last tick is in a mailbox: else the next one may be sent.
   const Ticks::Waits waits_ = needs_.ticks.Add(id_);
+  gen::LogLimit copy_lines_;  // one for each tick of which the copy throws
 
   std::mutex mutex_;  // of what follows
   std::int64_t due_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <ergon/gen/blocking.h>
+#include <ergon/gen/log_limit.h>
 
 #include <kit/manual_time.h>
 #include <kit/threads.h>
@@ -458,6 +459,20 @@ TEST_CASE("application: stopped by force while it starts") {
   CHECK(app.test.node.Info().processes == 0);
   starts.join();
   CHECK(app.State("a") == ApplicationState::kLoaded);
+}
+
+TEST_CASE("application: who sends it messages cannot fill the log") {
+  AppNode app;
+  app.Load(app.Spec("a", {}, ApplicationMode::kPermanent));
+  REQUIRE(app.test.node.StartApplication("a"));
+  const auto application = app.test.node.ProcessInfo(app.test.node.Resolve("a1").value())->parent;
+  constexpr int kMessages = 100;
+  for (int i = 0; i < kMessages; ++i) CHECK(app.test.node.Send(application, i));
+  REQUIRE(Eventually(
+      [&] { return app.test.node.ProcessInfo(application)->messages_handled == kMessages; }));
+  REQUIRE(app.test.node.StopApplication("a"));
+  CHECK(app.test.log.Count("unhandled message") == gen::LogLimit::kLines);
+  CHECK(app.test.log.Contains("90 lines about messages that nobody handles were left out"));
 }
 
 TEST_CASE("application: stopped by force, at once, also while it is being stopped") {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <ergon/act/pool.h>
+#include <ergon/gen/log_limit.h>
 
 #include <kit/manual_time.h>
 #include <node/subject.h>
@@ -69,6 +70,28 @@ TEST_CASE("periodic sends: a tick of which the copy throws is left out and logge
   CHECK(*copies >= 6);
   CHECK(t.log.Count("a message for " + pid.ToString() +
                     ", to be sent again, could not be copied: no paper") == 1);
+}
+
+// Its copies throw, but for the one that SendEvery keeps.
+struct ThrowsAlways {
+  explicit ThrowsAlways(std::shared_ptr<std::atomic<int>> counter) : copies(std::move(counter)) {}
+  ThrowsAlways(ThrowsAlways&&) noexcept = default;
+  ThrowsAlways& operator=(ThrowsAlways&&) noexcept = default;
+  ThrowsAlways(const ThrowsAlways& other) : copies(other.copies) {
+    copies->fetch_add(1);
+    throw std::runtime_error("no paper");
+  }
+  ThrowsAlways& operator=(const ThrowsAlways&) = delete;
+  std::shared_ptr<std::atomic<int>> copies;
+};
+
+TEST_CASE("periodic sends: of very many ticks that cannot be copied only some are logged") {
+  const kit::ManualTime time;
+  const auto copies = std::make_shared<std::atomic<int>>(0);
+  TestNode t(time.Into());
+  CHECK(t.node.SendEvery(t.Spawn(), ThrowsAlways(copies), 1ms));
+  CHECK(time.PassUntil([&] { return *copies >= 100; }, 1ms));
+  CHECK(t.log.Count("could not be copied: no paper") == gen::LogLimit::kLines);
 }
 
 TEST_CASE("periodic sends: a tick that comes late does not make the next ones late") {
