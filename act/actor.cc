@@ -58,6 +58,10 @@ gen::Result<void> Actor::SetIdleTimeout(std::chrono::nanoseconds idle) {
     return gen::Error(gen::ErrorCode::kIncorrect,
                       "idle: " + std::to_string(idle.count()) + " ns, must not be negative");
   }
+  if (!Host().InOwnTurn()) {
+    return gen::Error(gen::ErrorCode::kNotAllowed,
+                      "SetIdleTimeout: only in the process's own handlers");
+  }
   const bool is_limited = idle != std::chrono::nanoseconds::zero() && idle != gen::kInfinite;
   idle_ = is_limited ? std::make_unique<IdleTime>(Host(), idle) : nullptr;
   return {};

@@ -95,7 +95,8 @@ class Actor : public ProcessApi, protected SplitCallbacks {
   // Makes the process call HandleIdle when it had no message, request or event to handle for `idle` (or up to
   // a quarter longer), and again after each further `idle`. A stashed message counts as something to handle.
   // 0 or gen::kInfinite: never, which is the default. A process with an idle time-out uses four timers of the
-  // node, one after the other, per `idle`. Returns kIncorrect if `idle` is negative.
+  // node, one after the other, per `idle`. Returns kIncorrect if `idle` is negative, and kNotAllowed elsewhere than in
+  // the process's own handlers.
   gen::Result<void> SetIdleTimeout(std::chrono::nanoseconds idle);
   // Called after the idle time-out. The default ends the process with reason normal: a process that nobody
   // needs gives its memory back, and is spawned again when it is needed (passivation). A message that arrives

@@ -77,14 +77,14 @@ class Supervisor : public ProcessApi, protected SupervisorBehavior {
 
   // -- children: in the supervisor's own handlers, after Init --
   //
-  // Other processes use the requests of supervisor_requests.h. An error changes nothing:
+  // Other processes use the requests of supervisor_requests.h. An error changes nothing, but for the last one:
   //   kProcessUnknown     there is no such child
   //   kChildRunning       the child is running, or has to end before what is asked for
   //   kChildDisabled      the child is disabled
   //   kNotAllowed         not in the child's present state, or not while the supervisor restarts several
   //                       children or is ending; the text says which. Or called from elsewhere.
   //   kTaken, kIncorrect  AddChild: the name is taken, or a field of the spec is wrong
-  //   what the spawn of the child returned; then the child is not running
+  //   what the spawn of the child returned; then the child is not running, but enabled, with the new arguments
 
   // Starts a child that is not running, or one more child of a template, and returns when its Init is
   // done. The supervisor handles nothing else meanwhile. `args` come after the arguments of the spec, also

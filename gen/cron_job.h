@@ -47,7 +47,7 @@ class CronAction {
   static CronAction Spawn(ProcessFactory factory, ProcessOptions options = {}, Args args = {},
                           Atom name = {});
   // Runs a function in a process of its own, which ends when the function returns. If the function throws, the run has
-  // failed.
+  // failed. The function may do all that a process may, but Receive.
   static CronAction Run(std::function<void(Process& self, const MessageCron& run)> function);
 
   // Does nothing: not allowed in a job.

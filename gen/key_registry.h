@@ -32,7 +32,8 @@ void TellStuckKey(Process& self, PID gone, const std::exception_ptr& thrown);
 
 // A process may have any number of keys, each with a value that says more about it. Its keys become free when it has
 // ended: soon, not at once, because a process of the registry's own learns of the end as a monitor does. So a process
-// that is found here may be gone when a message is sent to it.
+// that is found here may be gone when a message is sent to it. A process of another node loses its keys with the
+// connection to that node, too.
 //
 //   auto rooms = gen::KeyRegistry<int>::Start(node).value();
 //   rooms.Register(42, Self());
@@ -59,11 +60,15 @@ class KeyRegistry {
     options.mailbox = Mailbox::Unbounded();
     auto keeper = node.Spawn([state](Process& self) { state->Keep(self); }, options);
     if (!keeper) return std::move(keeper.error());
-    return KeyRegistry(node, *keeper, std::move(state));
+    // `node` may be moved later, the node that its processes see is not.
+    auto home = node.Call(*keeper, AskHome{}, {.timeout = kInfinite});
+    if (!home) return std::move(home.error());
+    return KeyRegistry(**home, *keeper, std::move(state));
   }
 
-  // Registers a process by a key. Returns kTaken if a process has the key, with duplicate keys if this process has it,
-  // and kNodeTerminated. The key of a process that has ended already becomes free again soon.
+  // Registers a process by a key. Returns kTaken if a process has the key, with duplicate keys if this process has it;
+  // kNodeTerminated, and kProcessTerminated if the registry's process has been ended by somebody, or by the node that
+  // stops. The key of a process that has ended already becomes free again soon.
   Result<void> Register(const Key& key, PID pid, Value value = {}) {
     auto added = state_->Add(key, pid, std::move(value));
     if (!added) return added;
@@ -113,6 +118,11 @@ class KeyRegistry {
     PID pid;
   };
 
+  // Asks the registry's process for the node that it is on.
+  struct AskHome {
+    using Reply = Node*;
+  };
+
   struct State {
     explicit State(RegistryKeys its_keys) : keys(its_keys) {}
 
@@ -154,7 +164,11 @@ class KeyRegistry {
     // The function of the registry's process.
     void Keep(Process& self) {
       std::unordered_set<PID> watched;
-      while (auto next = self.Receive<Watch, MessageDownPID>()) {
+      while (auto next = self.Receive<Watch, MessageDownPID, Asked<AskHome>>()) {
+        if (const auto* asked = std::get_if<Asked<AskHome>>(&*next)) {
+          (void)self.Reply(*asked, &self.Node());
+          continue;
+        }
         if (const auto* watch = std::get_if<Watch>(&*next)) {
           if (watched.insert(watch->pid).second) (void)self.Monitor(watch->pid);
           continue;

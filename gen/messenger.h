@@ -32,14 +32,14 @@ namespace ergon::gen {
 //   kNodeTerminated       the node has stopped
 //   kIncorrect            a name of more than Atom::kMaxBytes, or on another node one that is not UTF-8
 // After success the message is handled, or counted as dropped with its reason (Node::Info). If a Send... fails that was
-// given an rvalue, as in Send(to, std::move(job)), `job` is as it was before.
+// given an rvalue, as in Send(to, std::move(job)), `job` is as before; not so SendEvery, SendResponse, SendToGroup.
 class Messenger {
  public:
   virtual ~Messenger() = default;
 
-  // Sends `value`, moved or copied into the message, with the sender's priority (normal, unless
-  // ProcessOptions::send_priority says otherwise). Never blocks. Messages of one sender to one receiver arrive in the
-  // order sent, as long as their priority is the same.
+  // Sends `value`, moved or copied, with the sender's priority (normal, unless ProcessOptions::send_priority says
+  // otherwise). Never blocks; but a process is suspended while the way to another node is full. Messages of one sender
+  // to one receiver arrive in the order sent, as long as their priority is the same.
   template <class T>
   Result<void> Send(PID to, T&& value) {
     return SendOrGiveBack<T>(to, MakeMessage(std::forward<T>(value), DefaultPriority()), value);
@@ -62,10 +62,9 @@ class Messenger {
   }
 
   // As Send, for a message that must reach its receiver: success means that the message is in the receiver's own
-  // mailbox. A mailbox that would drop it because it is full, or give it to a fallback process, refuses it with
-  // kProcessMailboxFull. (The mailbox of a pool is that of the worker whose turn it is, or its own while it replaces
-  // its workers.) After that it is a message like any other: if the receiver ends first, or its mailbox drops it for
-  // others, that is counted. To another node: see erlang.h.
+  // mailbox. One that would drop it because it is full, or give it to a fallback process, refuses it with
+  // kProcessMailboxFull. (A pool's is that of the worker whose turn it is, or its own while it replaces workers.) Then
+  // it is a message like any other: one that is dropped later is counted. To another node: see erlang.h.
   template <class T>
   Result<void> SendImportant(const Target& to, T&& value) {
     auto envelope = MakeMessage(std::forward<T>(value), DefaultPriority(), to);
@@ -74,8 +73,9 @@ class Messenger {
   }
 
   // As Send, but waits while the receiver's mailbox (at a pool: each worker's) or the way to its node is full; blocks a
-  // thread, suspends a process. Who has waited longest is next. No room within `timeout` (0: tries once; kInfinite: no
-  // limit): kProcessMailboxFull; the way: kTimeout or kBusy. kDeadlock: a process, or a pool's one worker, to itself.
+  // thread, suspends a process. A mailbox that drops, or has a fallback, is never full. Who has waited longest is next.
+  // No room within `timeout` (0: tries once; kInfinite: no limit): kProcessMailboxFull; the way: kTimeout or kBusy.
+  // kDeadlock: a process, or a pool's one worker, to itself.
   template <class T>
   Result<void> SendOrWait(const Target& to, T&& value, std::chrono::nanoseconds timeout) {
     auto envelope = MakeMessage(std::forward<T>(value), DefaultPriority(), to);
@@ -153,9 +153,9 @@ class Messenger {
 
   // Sends a copy of `value` after each `period`, more than 0, until the handle cancels it, the calling process ends, or
   // the receiver ends if it was given as a PID or an alias. The timers' thread makes the copies, so copying should be
-  // quick. After Cancel no tick is handled any more: a tick that waits in a mailbox already is skipped when its turn
-  // comes, and counted as expired. The n-th tick is due n periods from now, without drift. At most one tick of a timer
-  // waits in a mailbox; ticks that come due meanwhile are left out and not made up. A tick whose receiver has no room,
+  // quick. After Cancel no tick is handled: one that waits in a mailbox is skipped, and counted as expired. The n-th
+  // tick is due n periods from now, without drift. At most one tick waits in a mailbox; those due meanwhile are left
+  // out. (Neither is so with a receiver on another node, or one that stashes ticks.) A tick whose receiver has no room,
   // or does not exist, is counted as dropped. Each tick has the trace id that this process has now (trace.h).
   template <class T>
   Result<TimerHandle> SendEvery(const Target& to, T&& value, std::chrono::nanoseconds period) {
@@ -167,8 +167,8 @@ class Messenger {
     return SendEnvelopesEvery(*kept, std::move(make), period);
   }
 
-  // Sends an exit signal. It ends the receiver with `reason`, unless the receiver traps exits and the sender is not its
-  // parent: then the signal arrives there as a MessageExitPID.
+  // Sends an exit signal. It ends the receiver with `reason`, unless the receiver traps exits, the sender is not its
+  // parent, and the reason is not Reason::Kill(): then the signal arrives there as a MessageExitPID.
   virtual Result<void> SendExit(const Target& to, Reason reason) = 0;
 
   // Answers a request whose handler returned NoReply(). Returns kResponseIgnored if the caller has stopped waiting.

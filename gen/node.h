@@ -31,11 +31,11 @@
 namespace ergon::gen {
 
 // All functions may be called from any thread. Functions that wait (Call, Inspect, Spawn, StopProcess,
-// StartApplication, Wait...) block the calling thread. On a thread that runs handlers they return kNotAllowed: inside a
-// handler use the functions of the process, which suspend only the process.
+// StartApplication...) block the calling thread. On a thread that runs handlers, or a node's I/O (await.h), they return
+// kNotAllowed: inside a handler use the functions of the process, which suspend only the process.
 //
 // After the node has stopped, all functions that return a Result return kNodeTerminated, whichever process they are
-// about. The exceptions are WaitProcess and WaitForSignal: what they wait for has happened.
+// about. The exceptions are WaitProcess for a PID, and WaitForSignal: what they wait for has happened.
 //
 // In a child made by fork() the node's threads do not exist. There, too, all functions that return a Result return
 // kNodeTerminated, with a text that says so; those that return lists, values of the environment or figures return none
@@ -56,7 +56,7 @@ class Node : public GroupMessenger {
                             const Args& args = {}) = 0;
   virtual Result<PID> SpawnRegister(Atom name, const ProcessFactory& factory,
                                     const ProcessOptions& options = {}, const Args& args = {}) = 0;
-  // Gives a process a name. Returns kTaken, kNotAllowed (the process has a name) or kProcessUnknown.
+  // Gives a process a name. Returns kTaken, kNotAllowed (it has a name), kIncorrect (an empty one), or a Send's errors.
   virtual Result<void> RegisterName(Atom name, PID pid) = 0;
   // Takes a name away and returns the process that had it. Returns kProcessUnknown if no process has it.
   virtual Result<PID> UnregisterName(Atom name) = 0;
@@ -74,8 +74,8 @@ class Node : public GroupMessenger {
                                    std::chrono::nanoseconds timeout = kDefaultCallTimeout) = 0;
   // Suspends a process: its messages of normal priority wait until Resume, while those of high and max priority,
   // signals and inspections are handled. Returns when the process is suspended. For tests and operators. A pool's
-  // workers go on. A request to end resumes the process. Returns kTimeout if a handler runs for longer than `timeout`;
-  // the process will be suspended afterwards.
+  // workers go on. A request to end resumes the process. Returns kTimeout if a handler runs for longer than `timeout`,
+  // more than 0; the process will be suspended afterwards.
   virtual Result<void> Suspend(const Target& to,
                                std::chrono::nanoseconds timeout = kDefaultCallTimeout) = 0;
   virtual Result<void> Resume(const Target& to,
@@ -210,12 +210,12 @@ class Node : public GroupMessenger {
   // Ends all processes in order and then the node: first the processes of applications (the application started last
   // comes first), then the others. Processes without a parent are asked, the last one started first, to handle the
   // messages in their mailboxes and to end; each takes its linked children along. Processes that have not ended within
-  // NodeOptions::shutdown_timeout are killed. Returns when everything is gone. May be called again. Inside a handler it
-  // only begins to stop the node.
+  // NodeOptions::shutdown_timeout are killed. Returns when everything is gone. May be called again. Inside a handler,
+  // and on a thread of a node's I/O, it only begins to stop the node.
   virtual void Stop() = 0;
   // As Stop, but kills all processes at once.
   virtual void StopForce() = 0;
-  // Returns when the node has stopped.
+  // Returns when the node has stopped; where it must not block (see above), at once.
   virtual void Wait() = 0;
   // Stops the node on SIGINT or SIGTERM. Returns when the node has stopped, also when another thread has stopped it. A
   // second signal kills everything at once; if a handler goes on for another half second all the same, the signal ends

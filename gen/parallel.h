@@ -79,7 +79,8 @@ Result<void> RunParallel(Process& owner, std::size_t items, const ParallelOption
 // The function may take its task's process before the item. The tasks share the function, so it must not change what it
 // has captured. If the function returns nothing, the outcome is a gen::detail::TaskDone. The outcome of an item is an
 // error if the function returned one or threw (kApplication), the item was not done when the time was up (kTimeout), or
-// its task or this process was ended (kProcessTerminated). Errors of the whole:
+// its task or this process was ended (kProcessTerminated). A task that somebody ends takes this process along, unless
+// that traps exits. Errors of the whole:
 //   kIncorrect  options; or what Process::Spawn returns: then no item was begun
 template <class Item, class Function>
 auto Parallel(Process& self, std::vector<Item> items, Function function,

@@ -33,9 +33,9 @@ auto StartTask(Process& owner, Function&& function);
 // MakeRef, TrapExit, Groups, GroupMembers and OneOf may be called from any thread while the process lives.
 //
 // A handler must not hold a lock while its process is suspended, that is across Call, Inspect, Receive, Sleep, Yield,
-// Spawn, SendOrWait, node::Await, and the beginning and the end of a gen::Blocking. Every other handler that wants the
-// lock would block a worker's thread, until no thread is left to resume this process; and the handler may resume on
-// another thread, which must not unlock it. gen::Mutex detects this.
+// Spawn, SendOrWait, node::Await, the beginning and the end of a gen::Blocking, and with other nodes any Send and
+// MonitorEvent. Every other handler that wants the lock would block a worker's thread, until none is left to resume
+// this process; and the handler may resume on another thread, which must not unlock it. gen::Mutex detects this.
 class Process : public GroupMessenger {
  public:
   [[nodiscard]] virtual PID Self() const = 0;
@@ -108,7 +108,7 @@ class Process : public GroupMessenger {
   // Starts a child and returns when its Init is done. Inits may nest to any depth. Errors:
   //   kIncorrect          an option; the text names the field and the value
   //   kProcessTerminated  Init stopped or threw; the text is its reason
-  //   kTimeout            Init took longer than options.init_timeout; the process is killed
+  //   kTimeout            Init took longer than options.init_timeout, and waited then; the process is killed
   //   kTaken              SpawnRegister: the name is in use; by a process that was killed, or whose parent was, and
   //                       that is still in a handler, only if that does not end within options.init_timeout
   virtual Result<PID> Spawn(const ProcessFactory& factory, const ProcessOptions& options = {},
@@ -153,7 +153,7 @@ class Process : public GroupMessenger {
   // that has too much to do, or one behind a connection in which too much waits, does not get the value, which is
   // counted. All subscribers see the values of an event in the same order, whoever publishes them, and with the trace
   // id that this process has (trace.h). The token may be given to other processes. Returns kNotAllowed for a wrong
-  // token.
+  // token, and kProcessUnknown if there is no such event. After an error an rvalue may be gone.
   template <class T>
   Result<std::size_t> SendEvent(Atom name, Ref token, T&& value) {
     return PublishEnvelope(name, token,

@@ -17,7 +17,7 @@
 namespace ergon::gen {
 
 enum class ProcessState : std::uint8_t {
-  kStarting,     // in Init
+  kStarting,     // its Init has not begun; in Init it is running or waiting, as in a handler
   kIdle,         // nothing to do
   kReady,        // has something to do, also in a handler, and waits for a thread
   kRunning,      // in a handler

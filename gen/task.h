@@ -118,6 +118,8 @@ class [[nodiscard]] Task {
   //   kDeadlock           it waits for this process; it is cancelled
   //   kProcessTerminated  its process was ended by others, or this one is being ended
   //   kNotAllowed         it has been awaited or cancelled before
+  //   kIncorrect          `timeout`, which has to be more than 0; the task goes on
+  //   kTooManyCalls       no stack is left for one more wait; the task goes on
   Result<Value> Await(std::chrono::nanoseconds timeout = kDefaultCallTimeout) {
     if (owner_ == nullptr) {
       return Error(ErrorCode::kNotAllowed, "Await: the task has been awaited or cancelled before");
@@ -125,7 +127,7 @@ class [[nodiscard]] Task {
     auto answer =
         owner_->template Call<detail::TaskDone>(pid_, detail::AwaitTask(), {.timeout = timeout});
     if (!answer) {
-      if (answer.error() != ErrTimeout) Cancel();
+      if (!GoesOnAfter(answer.error())) Cancel();
       return std::move(answer.error());
     }
     owner_ = nullptr;
@@ -148,6 +150,11 @@ class [[nodiscard]] Task {
   [[nodiscard]] PID Pid() const noexcept { return pid_; }
 
  private:
+  // Of an Await that has failed.
+  static bool GoesOnAfter(const Error& error) {
+    return error == ErrTimeout || error == ErrIncorrect || error == ErrTooManyCalls;
+  }
+
   Process* owner_;  // null: awaited, cancelled or moved away
   PID pid_;
   std::shared_ptr<detail::TaskState<R>> state_;

@@ -67,6 +67,7 @@
 #include <ergon/gen/node.h>
 #include <ergon/gen/process_options.h>
 #include <ergon/node/awaiting.h>
+#include <ergon/node/io/io_threads.h>
 #include <ergon/node/io/other_io.h>
 
 namespace ergon::node {
@@ -110,7 +111,7 @@ class BoostIo final : public OtherIo {
  public:
   // Throws std::system_error or boost::system::system_error if no file descriptor or no thread can be had.
   [[nodiscard]] static std::unique_ptr<OtherIo> Make() { return std::make_unique<BoostIo>(); }
-  BoostIo() : work_(context_.get_executor()), thread_([this] { context_.run(); }) {
+  BoostIo() : work_(context_.get_executor()), thread_([this] { Run(); }) {
     pthread_setname_np(thread_.native_handle(), "ergon-boost-io");
   }
   void Stop() override {
@@ -121,6 +122,11 @@ class BoostIo final : public OtherIo {
 
  private:
   using Executor = boost::asio::io_context::executor_type;
+
+  void Run() {
+    BecomeIoThread();
+    context_.run();
+  }
 
   boost::asio::io_context context_{1};
   const boost::asio::executor_work_guard<Executor> work_;

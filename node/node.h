@@ -147,6 +147,8 @@ class Node final : public gen::Node {
 // Errors, after which nothing is left of the node:
 //   kIncorrect  the name or an option is wrong; the text names the field and the value
 //   kInternal   threads, stacks or file descriptors that the node needs cannot be had; the text says which
+//   kTaken         with dist::Erlang: EPMD knows a node of this name that runs
+//   kNoConnection  with dist::Erlang: there is no EPMD, or it does not answer; the text says what was tried
 gen::Result<Node> Start(std::string_view name, const gen::NodeOptions& options = {});
 
 }  // namespace ergon::node

@@ -22,6 +22,7 @@
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/delivery/remote_names.h>
 #include <ergon/node/erlang/terms/utf8.h>
+#include <ergon/node/io/io_threads.h>
 
 namespace ergon::dist {
 namespace {
@@ -185,6 +186,7 @@ gen::Result<void> ErlangTransport::Open() {
     std::promise<void> ended;
     ended_ = ended.get_future();
     thread_ = std::thread([this, promise = std::move(ended)]() mutable {
+      node::BecomeIoThread();
       context_.run();
       promise.set_value();
     });

@@ -19,6 +19,7 @@
 
 #include <ergon/core/messages/envelope_pool.h>
 #include <ergon/node/io/clock_watch.h>
+#include <ergon/node/io/io_threads.h>
 
 namespace ergon::node {
 
@@ -85,7 +86,10 @@ struct IoThread::Impl {
 
 IoThread::IoThread(core::TimerQueue& timers) : impl_(std::make_unique<Impl>(timers)) {
   asio::post(impl_->context, [impl = impl_.get()] { impl->FireAndSleep(); });
-  impl_->thread = std::thread([impl = impl_.get()] { impl->context.run(); });
+  impl_->thread = std::thread([impl = impl_.get()] {
+    BecomeIoThread();
+    impl->context.run();
+  });
   pthread_setname_np(impl_->thread.native_handle(), "ergon-io");
 }
 

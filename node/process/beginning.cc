@@ -123,6 +123,7 @@ void ProcessRunner::ForgetFormer() noexcept {
   end_requests_.SetHeedExits(false);
   if (PoolSlot* pool = pool_.load(std::memory_order_relaxed)) pool->Reset();
   activity_.SetState(gen::ProcessState::kStarting);
+  activity_.SetInInit(true);
   activity_.NoteNoMessage();
   counts_.Reset();
   if (ProcessCold* cold = ColdIfAny()) {
@@ -247,6 +248,7 @@ bool ProcessRunner::RunInit(gen::Error& failure) {
     status = gen::Stop(PanicReason());
   }
   if (started_) {
+    activity_.SetInInit(false);
     unusual_ = rooms_.latency != nullptr;
     must_begin_ = behavior_->Receives() || status.has_next();
     return true;

@@ -19,6 +19,7 @@
 #include <ergon/node/links/relations.h>
 #include <ergon/node/names/registry.h>
 #include <ergon/node/spawning/lineage.h>
+#include <ergon/node/spawning/spawning.h>
 
 namespace ergon::node {
 
@@ -29,21 +30,6 @@ static_assert(sizeof(Process) <= 320);
 #endif
 static_assert(alignof(Process) == 64,
               "what senders write and what the process writes are lines apart");
-
-namespace {
-
-// Returns who has the name if it has been killed, else the nearest of its ancestors that has; none: the empty PID.
-gen::PID KilledHolderOf(gen::Atom name, const Addresses& addresses) {
-  for (gen::PID pid = addresses.names().Find(name); pid;) {
-    const ProcessSlot* const process = addresses.Find(pid);
-    if (process == nullptr) break;
-    if (process->end_requests().IsKilled(GenerationOf(pid))) return pid;
-    pid = addresses.PidOf(process->parent_id());
-  }
-  return {};
-}
-
-}  // namespace
 
 SlotKind Process::Kind(const Rooms& rooms) {
   return {.bytes = sizeof(Process),
@@ -86,7 +72,7 @@ gen::Result<gen::PID> Process::SpawnRegister(gen::Atom name, const gen::ProcessF
                              .link = options.link_parent || options.link_child});
     if (child || child.error() != gen::ErrTaken) return child;
     // Such as a child of a killed supervisor, whose next incarnation this is.
-    const gen::PID killed = KilledHolderOf(name, rooms_.addresses);
+    const gen::PID killed = rooms_.spawning.KilledHolderOf(name);
     const std::chrono::nanoseconds left(std::max<std::int64_t>(deadline - Now(), 0));
     if (!killed || !AwaitEnd(killed, left)) return child;
   }

@@ -44,6 +44,11 @@ class Activity {
     return since_.load(std::memory_order_relaxed);
   }
 
+  // Returns whether Init has yet to succeed.
+  [[nodiscard]] bool IsInInit() const noexcept { return in_init_.load(std::memory_order_acquire); }
+  // Release; partner: IsInInit. Who finds that Init has succeeded finds what it has made.
+  void SetInInit(bool in_init) noexcept { in_init_.store(in_init, std::memory_order_release); }
+
   void SetState(gen::ProcessState state,
                 std::memory_order order = std::memory_order_relaxed) noexcept {
     state_.store(static_cast<std::uint8_t>(state), order);
@@ -72,6 +77,7 @@ class Activity {
   std::atomic<std::uint32_t> ref_{0};  // the lower half of the ref: enough to distinguish it
   std::atomic<std::uint32_t> since_{0};
   std::atomic<std::uint8_t> state_{0};
+  std::atomic<bool> in_init_{false};
 };
 
 }  // namespace ergon::node

@@ -155,7 +155,10 @@ gen::Result<gen::NodeOptions> Changes::Read(const gen::NodeOptions& now) const {
   }();
   if (!read) return read;
   for (const std::string& key : needs_.options.overridden_options) {
-    auto set = SetOption(*read, key, OptionText(now, key));
+    std::string value = OptionText(now, key);
+    // Of a pool or a behaviour: as it was given at the start.
+    if (value.empty()) value = OptionText(needs_.options, key);
+    auto set = SetOption(*read, key, value);
     if (!set) return Incorrect(fmt::format("overridden_options: {}", set.error().detail()));
   }
   for (const OptionKey& key : OptionKeys()) {

@@ -11,6 +11,7 @@
 #include <ergon/node/delivery/back_pressure.h>
 #include <ergon/node/delivery/envelope_marks.h>
 #include <ergon/node/delivery/transport.h>
+#include <ergon/node/io/io_threads.h>
 #include <ergon/node/options/option_checks.h>
 #include <ergon/node/process_state/unique_id.h>
 
@@ -37,6 +38,12 @@ gen::Result<void> SendOrFail(const Send& send) {
 
 gen::Result<void> OutsideCalls::CheckMayBlock(const char* function) const {
   if (needs_.fork_guard.IsForked()) return needs_.fork_guard.Error();
+  if (IsIoThread()) {
+    return gen::Error(gen::ErrorCode::kNotAllowed,
+                      fmt::format("Node::{} would block a thread of the node's I/O, which fires its "
+                                  "timers and completes its operations; call it on another thread",
+                                  function));
+  }
   if (core::Worker::Current() == nullptr) return {};
   return gen::Error(gen::ErrorCode::kNotAllowed,
                     fmt::format("Node::{} would block a thread that runs processes; inside a "
@@ -47,6 +54,18 @@ gen::Result<void> OutsideCalls::CheckMayBlock(const char* function) const {
 gen::Result<gen::PID> OutsideCalls::Spawn(const SpawnRequest& request) {
   auto may_block = CheckMayBlock("Spawn");
   if (!may_block) return std::move(may_block.error());
+  const std::int64_t deadline =
+      core::DeadlineAfter(needs_.clock.Now(), request.options.init_timeout);
+  for (;;) {
+    auto pid = SpawnOnce(request);
+    if (pid || pid.error() != gen::ErrTaken || request.name.empty()) return pid;
+    const gen::PID killed = needs_.spawning.KilledHolderOf(request.name);
+    const std::chrono::nanoseconds left(std::max<std::int64_t>(deadline - needs_.clock.Now(), 0));
+    if (!killed || !WaitProcess(killed, left)) return pid;
+  }
+}
+
+gen::Result<gen::PID> OutsideCalls::SpawnOnce(const SpawnRequest& request) {
   core::Event done;
   gen::Result<void> started;
   auto pid = needs_.spawning.StartInBackground(request, [&](gen::Result<void> outcome) {

@@ -43,7 +43,7 @@ class OutsideCalls {
   // Returns kNotAllowed on a thread that runs processes, with the name of the node's function.
   [[nodiscard]] gen::Result<void> CheckMayBlock(const char* function) const;
 
-  // Spawns a process, and returns when its Init is done.
+  // Spawns a process, and returns when its Init is done. A name that somebody has who is killed is waited for.
   gen::Result<gen::PID> Spawn(const SpawnRequest& request);
   void CallAsync(const gen::Target& to, core::EnvelopePtr request, std::chrono::nanoseconds timeout,
                  std::function<void(gen::Result<core::EnvelopePtr>)> done);
@@ -59,6 +59,7 @@ class OutsideCalls {
                               std::chrono::nanoseconds timeout);
 
  private:
+  gen::Result<gen::PID> SpawnOnce(const SpawnRequest& request);
   // Begins with `begin(done)` what will call `done` once, and blocks until then. Returns what `done` was given.
   template <class Begin>
   gen::Result<core::EnvelopePtr> AwaitAnswer(const Begin& begin);

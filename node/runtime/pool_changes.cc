@@ -36,8 +36,9 @@ gen::Result<gen::PID> PoolChanges::Find(const std::string& name) const {
   }
   const ProcessSlot* const slot = addresses_.Find(*pid);
   if (slot == nullptr) return gen::PID();
-  // What starts just now may become one, and answers when it has started.
-  if (!slot->IsPool() && slot->activity().state() != gen::ProcessState::kStarting) {
+  // What is in its Init may become one, and answers when it has started. Asked first: then its workers are seen.
+  const bool may_become_one = slot->activity().IsInInit();
+  if (!may_become_one && !slot->IsPool()) {
     return gen::Error(gen::ErrorCode::kIncorrect,
                       fmt::format("{} is no pool", AsInItsLines(addresses_, *pid)));
   }

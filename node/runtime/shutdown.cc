@@ -18,6 +18,7 @@
 #include <ergon/core/turns/worker.h>
 #include <ergon/node/diagnosis/descriptions.h>
 #include <ergon/node/diagnosis/for_people.h>
+#include <ergon/node/io/io_threads.h>
 #include <ergon/node/runtime/stop_sequence.h>
 
 namespace ergon::node {
@@ -57,10 +58,10 @@ bool Shutdown::Begin(bool in_background) {
 void Shutdown::Stop(bool force) {
   if (needs_.fork_guard.IsForked()) return;
   if (force) force_.store(true);
-  // A handler cannot wait for its own end: somebody else does.
-  const bool in_handler = core::Worker::Current() != nullptr;
-  const bool begins = Begin(in_handler);
-  if (in_handler) {
+  // A handler cannot wait for its own end, nor a thread of the node's for its own: somebody else does.
+  const bool must_not_wait = core::Worker::Current() != nullptr || IsIoThread();
+  const bool begins = Begin(must_not_wait);
+  if (must_not_wait) {
     if (force && !begins) KillAll();
     return;
   }

@@ -64,6 +64,17 @@ gen::Result<ProcessSlot*> Spawning::Open(const SpawnRequest& request) {
   return slot;
 }
 
+gen::PID Spawning::KilledHolderOf(gen::Atom name) const {
+  const Addresses& addresses = needs_.addresses;
+  for (gen::PID pid = addresses.names().Find(name); pid;) {
+    const ProcessSlot* const process = addresses.Find(pid);
+    if (process == nullptr) break;
+    if (process->end_requests().IsKilled(GenerationOf(pid))) return pid;
+    pid = addresses.PidOf(process->parent_id());
+  }
+  return {};
+}
+
 gen::Result<gen::PID> Spawning::StartInBackground(const SpawnRequest& request,
                                                   std::function<void(gen::Result<void>)> done) {
   if (needs_.population.RefusesOutsiders()) return gen::ErrNodeTerminated;

@@ -336,6 +336,29 @@ TEST_CASE("Await is for handlers, and an exception of the operation comes throug
   }));
 }
 
+TEST_CASE("on the thread of the I/O nothing waits, and Stop only begins") {
+  TestNode t;
+  const gen::PID sleeps = t.Spawn({.terminate = [](Subject& self, const gen::Reason&) {
+    (void)self.Sleep(1ms);  // by a timer, which that thread fires
+  }});
+  std::promise<void> done;
+  asio::post(IoContext(t.node), [&] {
+    const gen::Error refused =
+        t.node.Call<bool>(sleeps, Do{[](Subject& self) { self.Sleep(1ms); }}).error();
+    CHECK(refused == gen::ErrNotAllowed);
+    CHECK(refused.detail().find("a thread of the node's I/O") != std::string::npos);
+    CHECK(t.node.Spawn(Make({})).error() == gen::ErrNotAllowed);
+    CHECK(t.node.WaitForSignal().error() == gen::ErrNotAllowed);
+    CHECK(t.node.Send(sleeps, 1));  // what does not wait may be done
+    t.node.Wait();
+    t.node.Stop();
+    done.set_value();
+  });
+  done.get_future().get();
+  t.node.Wait();
+  CHECK(t.node.Info().processes == 0);
+}
+
 TEST_CASE("many processes wait for their sockets at once") {
   constexpr int kProcesses = 200;  // two file descriptors each
   TestNode t;

@@ -278,6 +278,20 @@ TEST_CASE("what Boost.Asio cannot cancel is waited for, whatever signals come") 
   CHECK(returned);
 }
 
+TEST_CASE("on the thread of Boost's I/O nothing waits, and Stop only begins") {
+  TestNode t;
+  const gen::PID pid = t.Spawn();
+  std::promise<void> done;
+  asio::post(BoostIoContext(t.node), [&] {
+    CHECK(t.node.Call<bool>(pid, Do{[](Subject&) {}}).error() == gen::ErrNotAllowed);
+    t.node.Stop();
+    done.set_value();
+  });
+  done.get_future().get();
+  t.node.Wait();
+  CHECK(t.node.Info().processes == 0);
+}
+
 TEST_CASE("an operation that misses its first cancellation is cancelled at its next step") {
   // Is between two steps when it is cancelled the first time.
   struct Steps : Object {

@@ -230,6 +230,14 @@ TEST_CASE("changes: what is the command line's, the options file does not change
   CHECK(t.node.ProcessInfo(t.Spawn())->log_level == gen::LogLevel::kWarning);
   file.Write("log_level = \"loud\"\n");  // a fault all the same
   CHECK(t.node.ReloadOptions().error() == gen::ErrIncorrect);
+  file.Write("[pools.two]\npool_size = 3\n[log_levels]\n\"words::Loud\" = \"debug\"\n");
+  TestNode pools({.options_file = file.path(),
+                  .overridden_options = {"pools.two.pool_size", "log_levels.words::Loud"},
+                  .pools = {{"two", {.pool_size = 5}}},
+                  .log_levels = {{"words::Loud", gen::LogLevel::kError}}});
+  CHECK(pools.node.ReloadOptions());
+  CHECK_FALSE(pools.log.Contains("pool_size: 3"));
+  CHECK_FALSE(pools.log.Contains("debug"));
   file.Write("");
   TestNode wrong({.options_file = file.path(), .overridden_options = {"worker"}});
   CHECK(wrong.node.ReloadOptions().error().detail() ==

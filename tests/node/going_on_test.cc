@@ -6,6 +6,7 @@
 #include <future>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -227,6 +228,21 @@ class SleepsLate : public act::Actor {
   std::atomic<int>* idle_;
   const std::function<void()> work_;
 };
+
+// Asks for an idle time on another thread.
+class SleepsElsewhere : public act::Actor {
+  gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message&) override {
+    gen::Result<void> set;
+    std::thread([&] { set = SetIdleTimeout(40ms); }).join();
+    return gen::Reply(set ? gen::ErrorCode::kInternal : set.error().code());
+  }
+};
+
+TEST_CASE("idle: asked for on another thread it is refused") {
+  TestNode t;
+  const gen::PID pid = t.node.Spawn(gen::Factory<SleepsElsewhere>()).value();
+  CHECK(t.node.Call<gen::ErrorCode>(pid, 1).value() == gen::ErrorCode::kNotAllowed);
+}
 
 TEST_CASE("idle: an Init that asks for it and goes on is no time without work") {
   std::atomic<int> idle{0};

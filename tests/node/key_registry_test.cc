@@ -48,6 +48,15 @@ TEST_CASE("key registry: unique keys of any type, with values, from processes an
   CHECK(seats.KeysOf(two) == std::vector<Seat>{{2, 'b'}});
 }
 
+TEST_CASE("key registry: of a node that is moved afterwards") {
+  auto first = Start("moves@localhost").value();
+  auto rooms = gen::KeyRegistry<int>::Start(first).value();
+  Node node = std::move(first);
+  const gen::PID pid = node.Spawn(Make({})).value();
+  CHECK(rooms.Register(1, pid));
+  CHECK(rooms.Find(1)->pid == pid);
+}
+
 TEST_CASE("key registry: free again when the process has ended, also if it had before") {
   TestNode t;
   auto rooms = gen::KeyRegistry<int>::Start(t.node).value();

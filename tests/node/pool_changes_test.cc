@@ -251,6 +251,41 @@ TEST_CASE("pools in the options: a name that nobody has, or a process that is no
   CHECK(SizeOf(t, "later") == 3);
 }
 
+// Its Init waits at a gate.
+class SlowPool : public act::Pool {
+ public:
+  explicit SlowPool(gen::PID gate) : gate_(gate) {}
+
+ private:
+  gen::Result<act::PoolOptions> Init(const gen::Args&) override {
+    (void)Call<bool>(gate_, kit::EnterGate{}, {.timeout = gen::kInfinite});
+    return act::PoolOptions{.pool_size = 2, .worker_factory = gen::Factory<Worker>()};
+  }
+  const gen::PID gate_;
+};
+
+TEST_CASE("pools in the options: one that is in its Init takes what the file says") {
+  const kit::OptionsFile file("[pools.slow]\npool_size = 3\n");
+  TestNode t({.options_file = file.path()});
+  kit::Gate gate(t.node);
+  std::thread starts([&] {
+    CHECK(t.node.SpawnRegister("slow", gen::Factory<SlowPool>(gate.pid()),
+                               {.init_timeout = gen::kInfinite}));
+  });
+  CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
+  std::atomic<bool> begins{false};
+  std::thread reloads([&] {
+    begins = true;
+    CHECK(t.node.ReloadOptions());
+  });
+  while (!begins) std::this_thread::yield();
+  for (int i = 0; i < 100; ++i) (void)t.node.Info();  // so that it has looked, most likely
+  gate.Open();
+  reloads.join();
+  starts.join();
+  CHECK(SizeOf(t, "slow") == 3);
+}
+
 TEST_CASE("pools in the options: all or nothing") {
   const kit::OptionsFile file("");
   TestNode t({.options_file = file.path()});

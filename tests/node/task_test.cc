@@ -114,12 +114,13 @@ TEST_CASE("task: a time-out leaves it running, and it may be awaited again, once
   auto gate = open.get_future().share();
   const auto text = InTaskOwner<std::string>(node, [&](gen::Process& self) {
     auto slow = self.Async([](gen::Process& task) { return task.Receive<int>().value(); });
-    std::string all = slow->Await(10ms).error() == gen::ErrTimeout ? "late " : "?";
+    std::string all = slow->Await(0ms).error() == gen::ErrIncorrect ? "refused " : "?";
+    all += slow->Await(10ms).error() == gen::ErrTimeout ? "late " : "?";
     (void)self.Send(slow->Pid(), 5);
     all += std::to_string(slow->Await().value());
     return all + " " + slow->Await().error().ToString();
   });
-  CHECK(text == "late 5 not allowed: Await: the task has been awaited or cancelled before");
+  CHECK(text == "refused late 5 not allowed: Await: the task has been awaited or cancelled before");
 }
 
 TEST_CASE("task: it ends with its owner, by Cancel, and when nobody keeps it") {

@@ -1,7 +1,12 @@
+#include <atomic>
+#include <future>
 #include <optional>
 #include <string>
 #include <thread>
 
+#include <ergon/gen/blocking.h>
+
+#include <kit/gate.h>
 #include <kit/prober.h>
 #include <node/subject.h>
 
@@ -231,6 +236,30 @@ TEST_CASE("names: a process gives up its own name only, while others move that n
     CHECK(self.RegisterName("moved"));
     CHECK(self.UnregisterName());
   }));
+}
+
+TEST_CASE("names: a thread that spawns waits for one that was killed, and is still in a handler") {
+  kit::ThreadGate gate;
+  TestNode t;
+  const gen::PID held = t.node.SpawnRegister("held", Make({})).value();
+  t.Begin(held, [&gate](Subject&) {
+    const gen::Blocking blocking;
+    gate.Enter();
+  });
+  CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
+  CHECK(t.node.SpawnRegister("held", Make({})).error() == gen::ErrTaken);  // nobody has killed it
+  CHECK(t.node.Kill(held));
+  CHECK(t.node.SpawnRegister("held", Make({}), {.init_timeout = 1ms}).error() == gen::ErrTaken);
+  std::atomic<bool> begins{false};
+  auto next = std::async(std::launch::async, [&] {
+    begins = true;
+    return t.node.SpawnRegister("held", Make({}), {.init_timeout = gen::kInfinite});
+  });
+  while (!begins) std::this_thread::yield();
+  gate.Open();
+  const auto pid = next.get();
+  REQUIRE(pid);
+  CHECK(t.node.Resolve("held").value() == *pid);
 }
 
 TEST_CASE("names: aliases") {
