@@ -40,7 +40,7 @@ struct ApplicationProcess {
   Args args = {};
   ProcessOptions options = {};
   // How long the process may take to handle the messages in its mailbox and to end; then it is killed. 0: it is killed
-  // at once; kInfinite: without limit.
+  // at once; kInfinite: without limit. When the node stops, NodeOptions::shutdown_timeout is a limit for all together.
   std::chrono::nanoseconds shutdown_timeout = std::chrono::seconds(5);
 };
 

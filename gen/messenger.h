@@ -73,9 +73,9 @@ class Messenger {
   }
 
   // As Send, but waits while the receiver's mailbox (at a pool: each worker's) or the way to its node is full; blocks a
-  // thread, suspends a process. A mailbox that drops, or has a fallback, is never full. Who has waited longest is next.
-  // No room within `timeout` (0: tries once; kInfinite: no limit): kProcessMailboxFull; the way: kTimeout or kBusy.
-  // kDeadlock: a process, or a pool's one worker, to itself.
+  // thread, suspends a process. Who has waited longest is next. It does not wait at a mailbox that drops or has a
+  // fallback, nor for a pool's admission_limit (kOverloaded). No room within `timeout` (0: tries once; kInfinite: no
+  // limit): kProcessMailboxFull; the way: kTimeout or kBusy. kDeadlock: a process, or a pool's one worker, to itself.
   template <class T>
   Result<void> SendOrWait(const Target& to, T&& value, std::chrono::nanoseconds timeout) {
     auto envelope = MakeMessage(std::forward<T>(value), DefaultPriority(), to);
