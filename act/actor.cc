@@ -5,6 +5,7 @@
 #include <ergon/act/actor/idle_time.h>
 #include <ergon/act/actor/process_items.h>
 #include <ergon/act/actor/split_handle.h>
+#include <ergon/core/foundations/number_text.h>
 
 namespace ergon::act {
 
@@ -56,7 +57,7 @@ void Actor::Terminate(const gen::Reason& /*reason*/) {}
 gen::Result<void> Actor::SetIdleTimeout(std::chrono::nanoseconds idle) {
   if (idle < std::chrono::nanoseconds::zero()) {
     return gen::Error(gen::ErrorCode::kIncorrect,
-                      "idle: " + std::to_string(idle.count()) + " ns, must not be negative");
+                      "idle: " + core::ExactTime(idle) + ", must not be negative");
   }
   if (!Host().InOwnTurn()) {
     return gen::Error(gen::ErrorCode::kNotAllowed,

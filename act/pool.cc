@@ -108,7 +108,9 @@ gen::Status Pool::ProcessInit(gen::ProcessHost& host, const gen::Args& args) {
   if (problem.empty()) problem = wanted.Validate();
   if (!problem.empty()) {
     const bool is_given = options->Validate().empty();  // by the node's options
-    if (is_given) problem = fmt::format("pools.{}: {}", host.Name().Text(), problem);
+    if (is_given) {
+      problem = fmt::format("pools.{}: {}", host.Name().Text(), ByNamesOfChange(problem));
+    }
     return gen::Stop(gen::Reason::Error(std::move(problem)));
   }
   for (const std::string& difference : Differences(wanted, *options)) {

@@ -9,6 +9,8 @@
 
 #include <fmt/core.h>
 
+#include <ergon/core/foundations/number_text.h>
+
 namespace ergon::act {
 namespace {
 
@@ -26,9 +28,7 @@ void TakeMailboxSize(const PoolChange& change, PoolOptions& options) {
 
 std::string TextOf(int value) { return fmt::format("{}", value); }
 std::string TextOf(double value) { return fmt::format("{}", value); }
-std::string TextOf(std::chrono::nanoseconds value) {
-  return fmt::format("{} ms", std::chrono::duration<double, std::milli>(value).count());
-}
+std::string TextOf(std::chrono::nanoseconds value) { return core::ExactTime(value); }
 
 }  // namespace
 
@@ -77,6 +77,15 @@ std::string Misfit(const PoolOptions& options, const PoolChange& change) {
         field.member);
   }
   return misfit;
+}
+
+std::string ByNamesOfChange(std::string problem) {
+  constexpr std::string_view kField = "autoscale.";
+  for (std::size_t at = 0; (at = problem.find(kField, at)) != std::string::npos;) {
+    at += kField.size();
+    problem[at - 1] = '_';
+  }
+  return problem;
 }
 
 std::vector<std::string> Differences(const PoolOptions& now, const PoolOptions& before) {

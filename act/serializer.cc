@@ -8,6 +8,7 @@
 #include <ergon/act/message_loop.h>
 #include <ergon/act/options/option_checks.h>
 #include <ergon/act/pool_options.h>
+#include <ergon/core/foundations/number_text.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/host/drop_reason_of.h>
 #include <ergon/gen/inspection_items.h>
@@ -80,6 +81,7 @@ gen::Status Serializer::ProcessMessage(core::Envelope& envelope) {
 void Serializer::Enter(core::Envelope& envelope) {
   const gen::PID from = SenderOf(envelope);
   const gen::Ref ref = RefOf(envelope);
+  const core::TypeDescriptor* const type = envelope.type;
   // The caller's deadline travels with the request; the hold does not end with it.
   core::EnvelopePtr request = host_->DetachForRequest(envelope);
   auto entered = host_->RequestEnvelope(service_, request, options_.service_timeout);
@@ -88,7 +90,7 @@ void Serializer::Enter(core::Envelope& envelope) {
     host_->Drop(std::move(request), gen::DropReasonOf(entered.error()), entered.error());
     return;
   }
-  inside_ = Inside{from, ref, entered ? entered->id : 0, host_->Now(), std::move(request)};
+  inside_ = Inside{from, ref, entered ? entered->id : 0, host_->Now(), type, std::move(request)};
   host_->HoldMain(true);
 }
 
@@ -99,7 +101,9 @@ void Serializer::Leave(core::Envelope& envelope) {
   const bool late = host_->Now() - left.since >= options_.service_timeout.count();
   if (late && static_cast<gen::EnvelopeKind>(envelope.kind) == gen::EnvelopeKind::kError) {
     ++service_timeouts_;
-    host_->Log().Warning("the service has not answered a request of {} in time", left.from);
+    host_->Log().Warning("the service has not answered {} from {} within {}",
+                         left.type == nullptr ? "a request" : left.type->TagOrName(), left.from,
+                         core::RoundTime(options_.service_timeout));
   } else {
     ++requests_answered_;
   }

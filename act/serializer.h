@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include <ergon/core/messages/type_descriptor.h>
 #include <ergon/gen/factory.h>
 #include <ergon/gen/host/process_host.h>
 #include <ergon/gen/messenger.h>
@@ -91,8 +92,9 @@ class Serializer final : public gen::ProcessBehavior {
   struct Inside {
     gen::PID from;  // the caller
     gen::Ref ref;
-    std::uint64_t entered_as;  // its ref on the way to the service
-    std::int64_t since;        // Clock ns
+    std::uint64_t entered_as;          // its ref on the way to the service
+    std::int64_t since;                // Clock ns
+    const core::TypeDescriptor* type;  // of the request
     // The request, if the service had ended already and its exit signal is on the way; else null.
     core::EnvelopePtr unsent;
   };

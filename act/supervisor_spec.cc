@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <ergon/act/options/option_checks.h>
+#include <ergon/core/foundations/number_text.h>
 
 namespace ergon::act {
 namespace {
@@ -84,8 +85,8 @@ std::string SupervisorSpec::ValidateChild(const SupervisorChildSpec& child,
     return fmt::format("{}factory: is empty, as in gen::Factory<Child>() is needed", where);
   }
   if (child.shutdown_timeout < std::chrono::nanoseconds::zero()) {
-    return fmt::format("{}shutdown_timeout: {} ns, must not be negative", where,
-                       child.shutdown_timeout.count());
+    return fmt::format("{}shutdown_timeout: {}, must not be negative", where,
+                       core::ExactTime(child.shutdown_timeout));
   }
   std::string problem = CheckStrategy(fmt::format("{}strategy", where), StrategyOf(child));
   if (!problem.empty() || !child.significant) return problem;

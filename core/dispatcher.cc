@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <chrono>
 #include <thread>
 
 #include <ergon/core/dispatcher.h>
+#include <ergon/core/foundations/number_text.h>
 #include <ergon/core/foundations/sync.h>
 #include <ergon/core/queues/idle_workers.h>
 #include <ergon/core/queues/injection_hold.h>
@@ -22,6 +24,13 @@ std::string CheckRange(const char* field, T value, T min, T max) {
          ".." + std::to_string(max);
 }
 
+std::string CheckTime(const char* field, std::int64_t nanoseconds) {
+  constexpr std::chrono::nanoseconds kMost = std::chrono::seconds(1);
+  const std::chrono::nanoseconds time(nanoseconds);
+  if (time.count() >= 0 && time <= kMost) return "";
+  return std::string(field) + ": " + ExactTime(time) + " is outside 0.." + ExactTime(kMost);
+}
+
 }  // namespace
 
 void DispatcherHooks::BeforeTurn(Schedulable&, int) {}
@@ -37,15 +46,13 @@ std::string Dispatcher::Validate(const DispatcherOptions& options) {
   constexpr std::size_t kMinStack = 16 * kKilobyte;
   constexpr std::size_t kMaxStack = kKilobyte * kKilobyte * kKilobyte;
   constexpr std::size_t kMaxCached = 1'000'000;
-  constexpr std::int64_t kSecond = 1'000'000'000;
   for (std::string error :
        {CheckRange("workers", options.workers, 0, IdleWorkers::kMaxWorkers),
         CheckRange("throughput", options.throughput, 1, 4096),
         CheckRange("fiber_stack_bytes", options.fiber_stack_bytes, kMinStack, kMaxStack),
         CheckRange("fibers_cached", options.fibers_cached, std::size_t{0}, kMaxCached),
-        CheckRange("turn_ns", options.turn_ns, std::int64_t{0}, kSecond),
-        CheckRange("turn_limit_ns", options.turn_limit_ns, std::int64_t{0}, kSecond),
-        CheckRange("search_ns", options.search_ns, std::int64_t{0}, kSecond)}) {
+        CheckTime("turn_ns", options.turn_ns), CheckTime("turn_limit_ns", options.turn_limit_ns),
+        CheckTime("search_ns", options.search_ns)}) {
     if (!error.empty()) return error;
   }
   return options.stealing.Validate();

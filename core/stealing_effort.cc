@@ -2,11 +2,13 @@
 
 #include <utility>
 
+#include <ergon/core/foundations/number_text.h>
+
 namespace ergon::core {
 
 std::string StealingEffort::Validate() const {
   constexpr int kMaxAttempts = 1'000'000;
-  constexpr std::int64_t kMaxPause = 1'000'000'000;
+  constexpr std::chrono::nanoseconds kMaxPause = std::chrono::seconds(1);
   const std::pair<const char*, const StealingPhase*> phases[] = {
       {"aggressive", &aggressive}, {"moderate", &moderate}, {"relaxed", &relaxed}};
   for (const auto& [name, phase] : phases) {
@@ -15,9 +17,9 @@ std::string StealingEffort::Validate() const {
       return field + ".attempts: " + std::to_string(phase->attempts) + " is outside 0.." +
              std::to_string(kMaxAttempts);
     }
-    if (phase->pause.count() < 0 || phase->pause.count() > kMaxPause) {
-      return field + ".pause: " + std::to_string(phase->pause.count()) + " is outside 0.." +
-             std::to_string(kMaxPause);
+    if (phase->pause.count() < 0 || phase->pause > kMaxPause) {
+      return field + ".pause: " + ExactTime(phase->pause) + " is outside 0.." +
+             ExactTime(kMaxPause);
     }
   }
   return "";

@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include <ergon/core/foundations/number_text.h>
+
 namespace ergon::gen {
 
 std::string_view ToString(ApplicationState state) {
@@ -35,8 +37,8 @@ std::string ApplicationSpec::Validate() const {
   for (std::size_t i = 0; i < processes.size(); ++i) {
     if (!processes[i].factory) return fmt::format("processes[{}].factory: is empty", i);
     if (processes[i].shutdown_timeout < std::chrono::nanoseconds::zero()) {
-      return fmt::format("processes[{}].shutdown_timeout: {} ns, must not be negative", i,
-                         processes[i].shutdown_timeout.count());
+      return fmt::format("processes[{}].shutdown_timeout: {}, must not be negative", i,
+                         core::ExactTime(processes[i].shutdown_timeout));
     }
   }
   return {};

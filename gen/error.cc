@@ -1,5 +1,7 @@
 #include <ergon/gen/error.h>
 
+#include <ergon/core/foundations/number_text.h>
+
 namespace ergon::gen {
 namespace {
 
@@ -54,8 +56,7 @@ std::string_view TextOf(ErrorCode code) {
 }  // namespace
 
 Error Error::Overloaded(std::chrono::nanoseconds retry_after) {
-  const double milliseconds = std::chrono::duration<double, std::milli>(retry_after).count();
-  Error error(ErrorCode::kOverloaded, fmt::format("retry after {:.3g} ms", milliseconds));
+  Error error(ErrorCode::kOverloaded, "retry after " + core::RoundTime(retry_after));
   error.retry_after_ = retry_after;
   return error;
 }

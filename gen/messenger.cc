@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <ergon/core/foundations/number_text.h>
+
 namespace ergon::gen {
 namespace {
 
@@ -37,7 +39,7 @@ MessagePriority Messenger::PriorityOf(const CallOptions& options) const noexcept
 Result<void> Messenger::CheckTimeout(const CallOptions& options) {
   if (options.timeout > std::chrono::nanoseconds::zero()) return {};
   return Error(ErrorCode::kIncorrect,
-               fmt::format("timeout: {} ns, has to be more than 0", options.timeout.count()));
+               fmt::format("timeout: {}, has to be more than 0", core::ExactTime(options.timeout)));
 }
 
 Result<core::EnvelopePtr> Messenger::CallTarget(const Target& to, core::EnvelopePtr request,

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <ergon/core/foundations/number_text.h>
+
 namespace ergon::gen::detail {
 
 Result<void> RunParallel(Process& owner, std::size_t items, const ParallelOptions& options,
@@ -14,8 +16,8 @@ Result<void> RunParallel(Process& owner, std::size_t items, const ParallelOption
                  fmt::format("at_once: {}, has to be at least 1", options.at_once));
   }
   if (options.timeout <= std::chrono::nanoseconds::zero()) {
-    return Error(ErrorCode::kIncorrect,
-                 fmt::format("timeout: {} ns, has to be more than 0", options.timeout.count()));
+    return Error(ErrorCode::kIncorrect, fmt::format("timeout: {}, has to be more than 0",
+                                                    core::ExactTime(options.timeout)));
   }
   const std::size_t at_once = std::min(items, static_cast<std::size_t>(options.at_once));
   while (tasks.size() < at_once) {

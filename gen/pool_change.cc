@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include <ergon/core/foundations/number_text.h>
 #include <ergon/core/messages/mailbox_bound.h>
 
 namespace ergon::gen {
@@ -94,10 +95,12 @@ std::string ProblemOf(const PoolChangeField& field, int value) {
 
 std::string ProblemOf(const PoolChangeField& field, nanoseconds value) {
   if (value.count() < field.least) {
-    return fmt::format("{}: {} ns is less than {} ns", field.name, value.count(), field.least);
+    return fmt::format("{}: {} is less than {}", field.name, core::ExactTime(value),
+                       core::ExactTime(nanoseconds(field.least)));
   }
   if (value.count() <= field.most) return {};
-  return fmt::format("{}: {} ns is more than {} ns", field.name, value.count(), field.most);
+  return fmt::format("{}: {} is more than {}", field.name, core::ExactTime(value),
+                     core::ExactTime(nanoseconds(field.most)));
 }
 
 std::string ProblemOf(const PoolChangeField& field, double value) {

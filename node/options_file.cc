@@ -1,9 +1,11 @@
 #include <ergon/node/options_file.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include <fmt/core.h>
@@ -27,6 +29,14 @@ namespace ergon::node {
 namespace {
 
 constexpr std::string_view kNetwork = "network.";
+constexpr std::string_view kNoText = "a list or a date";  // what TextOf has no text for
+
+// It is no value that somebody has written.
+std::string WithoutQuotes(std::string text) {
+  const std::size_t at = text.find(fmt::format("\"{}\"", kNoText));
+  if (at != std::string::npos) text.replace(at, kNoText.size() + 2, kNoText);
+  return text;
+}
 
 gen::Error ErrorAt(std::string_view name, const toml::source_region& where, std::string_view text) {
   return gen::Error(gen::ErrorCode::kIncorrect,
@@ -81,14 +91,14 @@ gen::Result<void> Read(const toml::table& table, const std::string& prefix, std:
     }
     const auto text = TextOf(value);
     if (full.starts_with(kNetwork)) {
-      if (!text) return ErrorAt(name, key.source(), full + ": a list or a date");
+      if (!text) return ErrorAt(name, key.source(), fmt::format("{}: {}", full, kNoText));
       NoteNetworkOption(options, {full.substr(kNetwork.size()), *text,
                                   fmt::format("{}:{}", name, key.source().begin.line)});
       continue;
     }
     // The key is looked at first, whatever its value is.
-    auto set = SetOption(options, full, text.value_or("a list or a date"));
-    if (!set) return ErrorAt(name, key.source(), set.error().detail());
+    auto set = SetOption(options, full, text.value_or(std::string(kNoText)));
+    if (!set) return ErrorAt(name, key.source(), WithoutQuotes(std::string(set.error().detail())));
   }
   return {};
 }
@@ -143,14 +153,18 @@ gen::Result<gen::NodeOptions> ParseOptions(std::string_view contents, std::strin
 gen::Result<gen::NodeOptions> LoadOptions(const std::string& path,
                                           const gen::NodeOptions& defaults) {
   std::string contents;
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
+  int why = errno;
   try {
     contents.assign(std::istreambuf_iterator<char>(file), {});
   } catch (const std::ios_base::failure&) {
+    why = errno;
     file.close();  // a directory can be opened, but not read
   }
   if (!file.is_open()) {
-    return gen::Error(gen::ErrorCode::kIncorrect, fmt::format("{}: cannot be read", path));
+    return gen::Error(gen::ErrorCode::kIncorrect, fmt::format("{}: cannot be read: {}", path,
+                                                              std::system_category().message(why)));
   }
   return ParseOptions(contents, path, defaults);
 }

@@ -50,7 +50,7 @@ says "$(look -ex 'echo loaded\n')" "loaded"
 
 # The same words as in the program's own dump, which has times, but no numbers of threads.
 plain() {
-  sed -E '/^busy: /d; s/ has run for [^;]*(; processes: [0-9]+) .*/\1/; s/ for [0-9.]+ m?s//g
+  sed -E '/^busy: /d; s/ has run for [^;]*(; processes: [0-9]+) .*/\1/; s/ for [0-9.]+ [mu]?s//g
     s/, thread [0-9]+//; s/ +/ /g; s/ $//'
 }
 

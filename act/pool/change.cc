@@ -18,7 +18,7 @@ gen::Result<PoolOptions> PoolRunner::Wanted(const PoolChange& change) const {
   if (!running()) return gen::Error(gen::ErrorCode::kNotAllowed, "the pool is ending");
   PoolOptions wanted = Changed(OptionsNow(), change);
   std::string problem = Misfit(options_, change);
-  if (problem.empty()) problem = wanted.Validate();
+  if (problem.empty()) problem = ByNamesOfChange(wanted.Validate());
   if (!problem.empty()) return gen::Error(gen::ErrorCode::kIncorrect, std::move(problem));
   return wanted;
 }

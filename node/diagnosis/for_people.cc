@@ -1,9 +1,11 @@
 #include <ergon/node/diagnosis/for_people.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include <fmt/core.h>
 
+#include <ergon/core/foundations/number_text.h>
 #include <ergon/gen/notices.h>
 #include <ergon/gen/process_info.h>
 
@@ -11,6 +13,9 @@ namespace ergon::node {
 
 std::string ForPeople(std::int64_t nanoseconds) {
   const std::int64_t milliseconds = std::max<std::int64_t>(nanoseconds, 0) / 1'000'000;
+  if (milliseconds == 0) {
+    return core::RoundTime(std::chrono::nanoseconds(std::max<std::int64_t>(nanoseconds, 0)));
+  }
   if (milliseconds < 1000) return fmt::format("{} ms", milliseconds);
   return fmt::format("{}.{} s", milliseconds / 1000, milliseconds / 100 % 10);
 }
@@ -38,8 +43,11 @@ std::string HandledForPeople(const Activity& activity) {
 }
 
 std::int64_t HandlingTime(std::uint32_t since, std::int64_t now) {
-  const auto lasted = static_cast<std::int32_t>(Activity::Milliseconds(now) - since);
-  return std::int64_t{std::max(lasted, 0)} * 1'000'000;
+  // A clock may have been read a while before; all other differences are times that have passed.
+  constexpr std::uint32_t kAhead = 3'600'000;
+  const std::uint32_t lasted = Activity::Milliseconds(now) - since;
+  const bool is_ahead = lasted >= 0 - kAhead;
+  return is_ahead ? 0 : std::int64_t{lasted} * 1'000'000;
 }
 
 }  // namespace ergon::node

@@ -9,7 +9,7 @@
 
 namespace ergon::node {
 
-// Returns a time as in "4.9 s" or "120 ms"; a negative one is "0 ms".
+// Returns a time as in "4.9 s", "120 ms" or "30 us"; a negative one is "0 ms".
 [[nodiscard]] std::string ForPeople(std::int64_t nanoseconds);
 // Returns Activity::type as text: "a signal" for null, "a continuation" (gen::Status::Next), "an inspection", or the
 // name of a message's type.

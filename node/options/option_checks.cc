@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include <ergon/core/foundations/number_text.h>
 #include <ergon/core/hook_chain.h>
 #include <ergon/core/messages/mailbox_bound.h>
 #include <ergon/node/delivery/drop_memory.h>
@@ -86,7 +87,7 @@ gen::Result<void> CheckNodeName(std::string_view name) {
 
 gen::Result<void> CheckNotNegative(std::string_view name, std::chrono::nanoseconds value) {
   if (value >= std::chrono::nanoseconds::zero()) return {};
-  return Incorrect(fmt::format("{}: {} ns, must not be negative", name, value.count()));
+  return Incorrect(fmt::format("{}: {}, must not be negative", name, core::ExactTime(value)));
 }
 
 gen::Result<void> CheckLogLevel(gen::LogLevel level) {
@@ -106,17 +107,17 @@ static gen::Result<void> CheckLog(const gen::NodeOptions& options) {
 
 // NodeOptions::shutdown_deadline.
 static gen::Result<void> CheckDeadline(const gen::NodeOptions& options) {
-  const std::int64_t deadline = options.shutdown_deadline.count();
-  if (deadline == 0) return {};
+  const std::chrono::nanoseconds deadline = options.shutdown_deadline;
+  if (deadline.count() == 0) return {};
   if (options.clock != nullptr) {
     return Incorrect(fmt::format(
-        "shutdown_deadline: {} ns, but a node with a clock of its own does not end the program",
-        deadline));
+        "shutdown_deadline: {}, but a node with a clock of its own does not end the program",
+        core::ExactTime(deadline)));
   }
-  if (options.shutdown_deadline > options.shutdown_timeout) return {};
+  if (deadline > options.shutdown_timeout) return {};
   return Incorrect(
-      fmt::format("shutdown_deadline: {} ns, must be more than shutdown_timeout, {} ns (0: none)",
-                  deadline, options.shutdown_timeout.count()));
+      fmt::format("shutdown_deadline: {}, must be more than shutdown_timeout, {} (0: none)",
+                  core::ExactTime(deadline), core::ExactTime(options.shutdown_timeout)));
 }
 
 // What the options say of what has a name.
@@ -158,9 +159,9 @@ gen::Result<void> CheckOptions(const gen::NodeOptions& options) {
                                  kMaxBlockingThreads));
   }
   if (options.watchdog_after.count() != 0 && options.watchdog_after < kMinWatchdog) {
-    return Incorrect(fmt::format("watchdog_after: {} ns, must be at least {} ns (0: never)",
-                                 options.watchdog_after.count(),
-                                 std::chrono::nanoseconds(kMinWatchdog).count()));
+    return Incorrect(fmt::format("watchdog_after: {}, must be at least {} (0: never)",
+                                 core::ExactTime(options.watchdog_after),
+                                 core::ExactTime(kMinWatchdog)));
   }
   if (options.creation != 0 && options.creation < 4) {
     return Incorrect(fmt::format("creation: {} is less than 4 (0: chosen)", options.creation));
@@ -212,8 +213,8 @@ gen::Result<void> CheckProcessOptions(const gen::ProcessOptions& options) {
     return Incorrect("environment: a name must not be empty");
   }
   if (options.init_timeout <= std::chrono::nanoseconds::zero()) {
-    return Incorrect(fmt::format("init_timeout: {} ns, has to be more than 0 (kInfinite: no limit)",
-                                 options.init_timeout.count()));
+    return Incorrect(fmt::format("init_timeout: {}, has to be more than 0 (kInfinite: no limit)",
+                                 core::ExactTime(options.init_timeout)));
   }
   if (options.stash_size < 0) {
     return Incorrect(fmt::format("stash_size: {}, must not be negative", options.stash_size));

@@ -22,7 +22,7 @@ namespace ergon::node {
 // kIncorrect, with a text that names the value: `name` is not of the form name@host, contains a space or
 // a control character, or is too long. Any thread.
 [[nodiscard]] gen::Result<void> CheckNodeName(std::string_view name);
-// kIncorrect, as in "timeout: -5 ns, must not be negative". Any thread.
+// kIncorrect, as in "timeout: -5ns, must not be negative". Any thread.
 [[nodiscard]] gen::Result<void> CheckNotNegative(std::string_view name,
                                                  std::chrono::nanoseconds value);
 // kIncorrect, as in "log_level: 77, must be a LogLevel". Any thread.

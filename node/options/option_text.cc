@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include <ergon/core/foundations/number_text.h>
 #include <ergon/gen/process_options.h>
 
 namespace ergon::node {
@@ -131,9 +132,7 @@ std::string FormatOption(std::size_t value) {
 }
 std::string FormatOption(double value) { return fmt::format("{}", value); }
 std::string FormatOption(bool value) { return value ? "true" : "false"; }
-std::string FormatOption(std::chrono::nanoseconds value) {
-  return value == gen::kInfinite ? std::string(kInfiniteText) : FormatUnits(value.count(), kTimes);
-}
+std::string FormatOption(std::chrono::nanoseconds value) { return core::ExactTime(value); }
 std::string FormatOption(gen::DispatcherPolicy value) { return std::string(ToString(value)); }
 std::string FormatOption(gen::LogLevel value) { return std::string(ToString(value)); }
 std::string FormatOption(gen::LogFormat value) { return std::string(ToString(value)); }

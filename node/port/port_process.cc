@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include <ergon/core/foundations/number_text.h>
 #include <ergon/gen/blocking.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/envelope_sender.h>
@@ -207,9 +208,8 @@ void PortProcess::Kill() {
   if (!program_->Signal(SIGKILL)) {
     host_->Log().Error("{} cannot be killed: it runs as another user", program_->options().program);
   } else if (timeout.count() != 0) {
-    host_->Log().Warning("{} has not ended within {:.3g} s after SIGTERM: it is killed",
-                         program_->options().program,
-                         std::chrono::duration<double>(timeout).count());
+    host_->Log().Warning("{} has not ended within {} after SIGTERM: it is killed",
+                         program_->options().program, core::RoundTime(timeout));
   }
 }
 

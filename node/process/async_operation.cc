@@ -5,6 +5,7 @@
 
 #include <ergon/core/clock.h>
 #include <ergon/core/foundations/fatal.h>
+#include <ergon/core/foundations/number_text.h>
 #include <ergon/core/messages/envelope.h>
 #include <ergon/core/time/deadline.h>
 #include <ergon/gen/envelope_kind.h>
@@ -34,7 +35,7 @@ AsyncOperation::AsyncOperation() : process_(Current()), pid_(process_.Self()), i
 bool AsyncOperation::MustEnd(bool until_stop) { return Current().MustEndWait(until_stop); }
 
 void AsyncOperation::LogNegative(std::chrono::nanoseconds timeout) {
-  Current().Lines().Error("Await: timeout: {} ns, must not be negative", timeout.count());
+  Current().Lines().Error("Await: timeout: {}, must not be negative", core::ExactTime(timeout));
 }
 
 IoThread& AsyncOperation::io() const {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <ergon/core/clock.h>
+#include <ergon/core/foundations/number_text.h>
 #include <ergon/core/time/deadline.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/call_edges.h>
@@ -20,7 +21,7 @@ gen::Result<gen::Ref> Process::RequestEnvelope(gen::PID to, core::EnvelopePtr& r
                                                std::chrono::nanoseconds timeout) {
   return InTurn("Request", [&]() -> gen::Result<gen::Ref> {
     if (timeout <= std::chrono::nanoseconds::zero()) {
-      return Incorrect(fmt::format("timeout: {} ns, has to be more than 0", timeout.count()));
+      return Incorrect(fmt::format("timeout: {}, has to be more than 0", core::ExactTime(timeout)));
     }
     const std::uint64_t id = NextRequestId();
     const std::int64_t deadline =

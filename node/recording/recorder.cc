@@ -12,6 +12,7 @@
 #include <fmt/core.h>
 
 #include <ergon/core/clock.h>
+#include <ergon/core/foundations/number_text.h>
 #include <ergon/core/foundations/tell_thrown.h>
 #include <ergon/core/threaded_dispatcher.h>
 #include <ergon/node/options/option_checks.h>
@@ -26,7 +27,8 @@ constexpr std::chrono::milliseconds kTakeEvery(10);
 
 gen::Result<void> CheckTraceFileOptions(const TraceFileOptions& options) {
   if (options.duration <= std::chrono::nanoseconds::zero()) {
-    return Incorrect(fmt::format("duration: {} ns, must be more than 0", options.duration.count()));
+    return Incorrect(
+        fmt::format("duration: {}, must be more than 0", core::ExactTime(options.duration)));
   }
   if (options.max_bytes < kLeastBytes || options.max_bytes > kMostBytes) {
     return Incorrect(

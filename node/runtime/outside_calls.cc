@@ -6,6 +6,8 @@
 
 #include <fmt/core.h>
 
+#include <ergon/core/foundations/number_text.h>
+#include <ergon/core/foundations/thrown_text.h>
 #include <ergon/core/time/deadline.h>
 #include <ergon/core/turns/worker.h>
 #include <ergon/node/delivery/back_pressure.h>
@@ -30,7 +32,8 @@ gen::Result<void> SendOrFail(const Send& send) {
   try {
     return send();
   } catch (...) {
-    return gen::Error(gen::ErrorCode::kInternal);
+    return gen::Error(gen::ErrorCode::kInternal,
+                      fmt::format("the send threw: {}", core::ThrownText()));
   }
 }
 
@@ -82,7 +85,7 @@ void OutsideCalls::CallAsync(const gen::Target& to, core::EnvelopePtr request,
                              std::chrono::nanoseconds timeout,
                              std::function<void(gen::Result<core::EnvelopePtr>)> done) {
   if (timeout <= std::chrono::nanoseconds::zero()) {
-    done(Incorrect(fmt::format("timeout: {} ns, has to be more than 0", timeout.count())));
+    done(Incorrect(fmt::format("timeout: {}, has to be more than 0", core::ExactTime(timeout))));
     return;
   }
   auto pid = needs_.addresses.Resolve(to);

@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include <ergon/core/foundations/number_text.h>
 #include <ergon/core/foundations/thrown_text.h>
 #include <ergon/core/time/deadline.h>
 #include <ergon/gen/log_limit.h>
@@ -145,7 +146,7 @@ gen::Result<gen::TimerHandle> PeriodicSends::Start(gen::PID from, const gen::Tar
                                                    std::chrono::nanoseconds period) {
   if (period <= std::chrono::nanoseconds::zero()) {
     return gen::Error(gen::ErrorCode::kIncorrect,
-                      fmt::format("period: {} ns, must be more than 0", period.count()));
+                      fmt::format("period: {}, must be more than 0", core::ExactTime(period)));
   }
   if (needs_.addresses.IsStopped()) return gen::ErrNodeTerminated;
   auto send = std::make_shared<PeriodicSend>(*this, needs_, from, to, std::move(make), period);

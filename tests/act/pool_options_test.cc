@@ -43,24 +43,24 @@ TEST_CASE("pool options: an error names field and value") {
 TEST_CASE("pool options: times and restarts") {
   PoolOptions options = Valid();
   options.restart_backoff_min = 0ns;
-  CHECK(options.Validate() == "restart_backoff_min: 0 ns is less than 1 ns");
+  CHECK(options.Validate() == "restart_backoff_min: 0 is less than 1ns");
   options.restart_backoff_min = 10s;
-  CHECK(options.Validate() == "restart_backoff_max: 5000000000 ns is less than 10000000000 ns");
+  CHECK(options.Validate() == "restart_backoff_max: 5s is less than 10s");
   options = Valid();
   options.max_restarts = -1;
   CHECK(options.Validate().find("max_restarts: -1") == 0);
   options = Valid();
   options.restart_period = 0ns;
-  CHECK(options.Validate().find("restart_period: 0 ns") == 0);
+  CHECK(options.Validate().find("restart_period: 0") == 0);
   options = Valid();
   options.shutdown_timeout = -1ns;
-  CHECK(options.Validate().find("shutdown_timeout: -1 ns") == 0);
+  CHECK(options.Validate().find("shutdown_timeout: -1ns") == 0);
 }
 
 TEST_CASE("pool options: strategies and the admission limit") {
   PoolOptions options = Valid();
   options.admission_limit = -1ns;
-  CHECK(options.Validate() == "admission_limit: -1 ns is less than 0 ns");
+  CHECK(options.Validate() == "admission_limit: -1ns is less than 0");
   options.admission_limit = 0ns;
   options.strategy = PoolStrategy::SharedQueue();
   options.worker_mailbox = gen::Mailbox::Bounded(3, gen::Overflow::kDropOldest);
@@ -84,18 +84,18 @@ TEST_CASE("pool options: the bounds of a pool that sizes itself") {
   CHECK(problem({.min = 0, .max = 8}) == "autoscale.min: 0 is outside 1..10000");
   CHECK(problem({.min = 1, .max = 10'001}) == "autoscale.max: 10001 is outside 1..10000");
   CHECK(problem({.min = 9, .max = 8}) == "autoscale.max: 8 is less than autoscale.min: 9");
-  CHECK(problem({.max = 8, .target_wait = 0ns}) == "autoscale.target_wait: 0 ns is less than 1 ns");
+  CHECK(problem({.max = 8, .target_wait = 0ns}) == "autoscale.target_wait: 0 is less than 1ns");
   CHECK(problem({.max = 8, .target_utilization = 0}) ==
         "autoscale.target_utilization: 0, must be more than 0 and less than 1");
   CHECK(problem({.max = 8, .target_utilization = std::nan("")}) ==
         "autoscale.target_utilization: nan, must be more than 0 and less than 1");
   CHECK(problem({.max = 8, .shrink_after = 999ms}) ==
-        "autoscale.shrink_after: 999000000 ns is less than 1000000000 ns");
+        "autoscale.shrink_after: 999ms is less than 1s");
   CHECK(problem({.max = 8, .target_wait = 1h, .shrink_after = 24h * 30}) == "");
   CHECK(problem({.max = 8, .target_wait = 1h + 1ns}) ==
-        "autoscale.target_wait: 3600000000001 ns is more than 3600000000000 ns");
+        "autoscale.target_wait: 3600000000001ns is more than 60min");
   CHECK(problem({.max = 8, .shrink_after = 24h * 30 + 1ns}) ==
-        "autoscale.shrink_after: 2592000000000001 ns is more than 2592000000000000 ns");
+        "autoscale.shrink_after: 2592000000000001ns is more than 43200min");
   CHECK(problem({.min = 6, .max = 8}) == "pool_size: 5 is outside 6..8, the bounds of autoscale");
   options.strategy = PoolStrategy::Broadcast<int>();
   CHECK(problem({.min = 1, .max = 8}) ==

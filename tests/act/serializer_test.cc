@@ -250,6 +250,9 @@ TEST_CASE("serializer: a service that does not answer in time") {
   CHECK(it.Answer(1) == "timed out");
   CHECK(it.Inside() == 2);
   CHECK(it.Key("service_timeouts") == "1");
+  REQUIRE_FALSE(it.host.logs.empty());
+  CHECK(it.host.logs.back().text.starts_with("the service has not answered "));
+  CHECK(it.host.logs.back().text.ends_with(" within 2 s"));
 }
 
 TEST_CASE("serializer: wrong options fail the spawn and are named") {
@@ -260,8 +263,8 @@ TEST_CASE("serializer: wrong options fail the spawn and are named") {
   };
   CHECK(problem({.max_waiting = -1}) == "max_waiting: -1 is outside 0..4000000");
   CHECK(problem({.max_waiting = 4'000'001}) == "max_waiting: 4000001 is outside 0..4000000");
-  CHECK(problem({.service_timeout = 0s}) == "service_timeout: 0 ns is less than 1 ns");
-  CHECK(problem({.shutdown_timeout = -1ns}) == "shutdown_timeout: -1 ns is less than 0 ns");
+  CHECK(problem({.service_timeout = 0s}) == "service_timeout: 0 is less than 1ns");
+  CHECK(problem({.shutdown_timeout = -1ns}) == "shutdown_timeout: -1ns is less than 0");
   FakeHost host;
   auto empty = Serializer::Of({}).Make();
   CHECK_FALSE(host.Start(*empty));

@@ -31,12 +31,12 @@ TEST_CASE("supervisor spec: what is wrong is named") {
   }
   SUBCASE("back-off") {
     spec.restart.backoff_min = std::chrono::nanoseconds(-1);
-    CHECK(spec.Validate() == "restart.backoff_min: -1 ns is less than 0 ns");
+    CHECK(spec.Validate() == "restart.backoff_min: -1ns is less than 0");
   }
   SUBCASE("the most back-off") {
     spec.restart.backoff_min = std::chrono::nanoseconds(8);
     spec.restart.backoff_max = std::chrono::nanoseconds(7);
-    CHECK(spec.Validate() == "restart.backoff_max: 7 ns is less than 8 ns");
+    CHECK(spec.Validate() == "restart.backoff_max: 7ns is less than 8ns");
   }
   SUBCASE("type") {
     spec.type = static_cast<SupervisorType>(9);
@@ -65,7 +65,7 @@ TEST_CASE("supervisor spec: what is wrong is named") {
   }
   SUBCASE("time-out") {
     spec.children[0].shutdown_timeout = std::chrono::nanoseconds(-1);
-    CHECK(spec.Validate() == "children[0].shutdown_timeout: -1 ns, must not be negative");
+    CHECK(spec.Validate() == "children[0].shutdown_timeout: -1ns, must not be negative");
   }
   SUBCASE("significant without auto-shutdown") {
     spec.children[0].significant = true;

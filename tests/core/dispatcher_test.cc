@@ -36,14 +36,13 @@ TEST_CASE("dispatcher: bad options name field and value") {
   CHECK(Dispatcher::Validate({.workers = 1025}) == "workers: 1025 is outside 0..1024");
   CHECK(Dispatcher::Validate({.throughput = 5000}) == "throughput: 5000 is outside 1..4096");
   CHECK(Dispatcher::Validate({.throughput = 0}) == "throughput: 0 is outside 1..4096");
-  CHECK(Dispatcher::Validate({.turn_ns = -1}) == "turn_ns: -1 is outside 0..1000000000");
-  CHECK(Dispatcher::Validate({.turn_limit_ns = -1}) ==
-        "turn_limit_ns: -1 is outside 0..1000000000");
+  CHECK(Dispatcher::Validate({.turn_ns = -1}) == "turn_ns: -1ns is outside 0..1s");
+  CHECK(Dispatcher::Validate({.turn_limit_ns = -1}) == "turn_limit_ns: -1ns is outside 0..1s");
   CHECK(Dispatcher::Validate({.fiber_stack_bytes = 100}) ==
         "fiber_stack_bytes: 100 is outside 16384..1073741824");
   CHECK(Dispatcher::Validate({.fibers_cached = 1'000'001}) ==
         "fibers_cached: 1000001 is outside 0..1000000");
-  CHECK(Dispatcher::Validate({.search_ns = -1}) == "search_ns: -1 is outside 0..1000000000");
+  CHECK(Dispatcher::Validate({.search_ns = -1}) == "search_ns: -1ns is outside 0..1s");
   ForEachPolicy([](Make make) {
     for (int workers : {-7, 100'000}) {
       auto dispatcher = make({.workers = workers});

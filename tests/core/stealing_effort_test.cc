@@ -41,9 +41,9 @@ TEST_CASE("stealing effort: the first bad field is named") {
   CHECK(StealingEffort{.aggressive = {-1}}.Validate() ==
         "stealing.aggressive.attempts: -1 is outside 0..1000000");
   CHECK(StealingEffort{.moderate = {1, -1ns}}.Validate() ==
-        "stealing.moderate.pause: -1 is outside 0..1000000000");
+        "stealing.moderate.pause: -1ns is outside 0..1s");
   CHECK(StealingEffort{.relaxed = {1, 2s}}.Validate() ==
-        "stealing.relaxed.pause: 2000000000 is outside 0..1000000000");
+        "stealing.relaxed.pause: 2s is outside 0..1s");
   CHECK(!MakeWorkStealing({.stealing = {.relaxed = {-1}}})->Start(nullptr));
 }
 

@@ -69,6 +69,7 @@ TEST_CASE("error: an overload says when to try again") {
   CHECK(error.RetryAfter() == std::chrono::milliseconds(35));
   CHECK(error.ToString() == "pool is overloaded: retry after 35 ms");
   CHECK(ErrTimeout.RetryAfter().count() == 0);
+  CHECK(Error::Overloaded(std::chrono::milliseconds(1500)).detail() == "retry after 1.5 s");
 }
 
 }  // namespace

@@ -98,7 +98,8 @@ TEST_CASE("command line: errors name the option, and the file's line") {
   const File file("\nworkers = 1\n");
   CHECK(Parse({"--config", file.path()}).error ==
         "--config: " + file.path() + ":2: workers: 1 is outside 2..1024 (0: one per core)");
-  CHECK(Parse({"--config", "/no/such/file"}).error == "--config: /no/such/file: cannot be read");
+  CHECK(Parse({"--config", "/no/such/file"}).error ==
+        "--config: /no/such/file: cannot be read: No such file or directory");
 }
 
 TEST_CASE("command line: the help tells values and defaults") {

@@ -298,7 +298,7 @@ TEST_CASE("idle: a negative time is an error, an infinite one is none") {
   const auto none = static_cast<std::atomic<int>*>(nullptr);
   auto refused = t.node.Spawn(gen::Factory<IdleSleeper>(none), {},
                               gen::MakeArgs(std::chrono::nanoseconds(-1ns)));
-  CHECK(refused.error().detail().find("idle: -1 ns, must not be negative") != std::string::npos);
+  CHECK(refused.error().detail().find("idle: -1ns, must not be negative") != std::string::npos);
   const auto never = std::chrono::nanoseconds(gen::kInfinite);
   CHECK(t.node.Spawn(gen::Factory<IdleSleeper>(none), {}, gen::MakeArgs(never)));
 }

@@ -22,8 +22,8 @@ void CheckTold(const gen::Result<T>& result, const std::string& text) {
 TEST_CASE("negative times: of a node's functions") {
   TestNode t;
   const gen::PID pid = t.Spawn();
-  const std::string negative = "timeout: -5 ns, must not be negative";
-  const std::string not_positive = "timeout: -5 ns, has to be more than 0";
+  const std::string negative = "timeout: -5ns, must not be negative";
+  const std::string not_positive = "timeout: -5ns, has to be more than 0";
   CheckTold(t.node.WaitProcess(pid, -5ns), negative);
   CheckTold(t.node.StopProcess(pid, -5ns), negative);
   CheckTold(t.node.StopApplication("none", -5ns), negative);
@@ -33,8 +33,8 @@ TEST_CASE("negative times: of a node's functions") {
   CheckTold(t.node.Inspect(pid, {}, {.timeout = -5ns}), not_positive);
   CheckTold(t.node.Suspend(pid, -5ns), not_positive);
   CheckTold(t.node.Resume(pid, -5ns), not_positive);
-  CheckTold(t.node.SendAfter(pid, End{}, -5ns), "delay: -5 ns, must not be negative");
-  CheckTold(t.node.SendEvery(pid, End{}, -5ns), "period: -5 ns, must be more than 0");
+  CheckTold(t.node.SendAfter(pid, End{}, -5ns), "delay: -5ns, must not be negative");
+  CheckTold(t.node.SendEvery(pid, End{}, -5ns), "period: -5ns, must be more than 0");
   CHECK(t.Run(pid, [](Subject&) {}).value());  // it was not asked to do anything
 }
 
@@ -42,18 +42,18 @@ TEST_CASE("negative times: of a process's functions") {
   TestNode t;
   const gen::PID other = t.Spawn();
   CHECK(t.Run(t.Spawn(), [&](Subject& self) {
-    const std::string not_positive = "timeout: -5 ns, has to be more than 0";
+    const std::string not_positive = "timeout: -5ns, has to be more than 0";
     CheckTold(self.Call<int>(other, End{}, {.timeout = -5ns}), not_positive);
     CheckTold(self.Request(other, End{}, {.timeout = -5ns}), not_positive);
     CheckTold(self.Inspect(other, {}, {.timeout = -5ns}), not_positive);
-    CheckTold(self.SendAfter(other, End{}, -5ns), "delay: -5 ns, must not be negative");
+    CheckTold(self.SendAfter(other, End{}, -5ns), "delay: -5ns, must not be negative");
     CHECK(self.Sleep(-5ns));  // not at all
     const auto deadline = asio::steady_timer::clock_type::time_point::max();
     asio::steady_timer timer(IoContext(self.Node()), deadline);
     CHECK(timer.async_wait(Await(-5ns)).error() == asio::error::invalid_argument);
     CHECK(timer.async_wait(AwaitOrStop(-5ns)).error() == asio::error::invalid_argument);
   }));
-  CHECK(t.log.Count("Await: timeout: -5 ns, must not be negative") == 2);
+  CHECK(t.log.Count("Await: timeout: -5ns, must not be negative") == 2);
   CHECK(t.Run(other, [](Subject&) {}).value());
 }
 

@@ -93,13 +93,13 @@ TEST_CASE("options file: errors name file, line, key and value") {
       {"workers = 1", "node.toml:1: workers: 1 is outside 2..1024 (0: one per core)"},
       {"workers = \"four\"", "node.toml:1: workers: \"four\", must be a whole number"},
       {"workers = 1.5", "node.toml:1: workers: \"1.5\", must be a whole number"},
-      {"workers = [1]", "node.toml:1: workers: \"a list or a date\", must be a whole number"},
+      {"workers = [1]", "node.toml:1: workers: a list or a date, must be a whole number"},
       {"workers = 99999999999", "node.toml:1: workers: \"99999999999\", must be a whole number"},
       {"worker = 4", "node.toml:1: worker: unknown, the nearest is workers"},
       {"[stealing]\nmoderat.pause = \"1us\"",
        "node.toml:2: stealing.moderat.pause: unknown, the nearest is stealing.moderate.pause"},
       {"[stealing.relaxed]\npause = \"2s\"",
-       "node.toml:2: stealing.relaxed.pause: 2000000000 is outside 0..1000000000"},
+       "node.toml:2: stealing.relaxed.pause: 2s is outside 0..1s"},
       {"turn_time = 20",
        "node.toml:1: turn_time: \"20\", must be a time with its unit, as 20us, 5ms or 3s"},
       {"turn_time = \"20 parsecs\"",
@@ -119,7 +119,7 @@ TEST_CASE("options file: errors name file, line, key and value") {
        "node.toml:1: measure_running_time: \"1\", must be true or false"},
       {"creation = 3", "node.toml:1: creation: 3 is less than 4 (0: chosen)"},
       {"watchdog_after = \"1us\"",
-       "node.toml:1: watchdog_after: 1000 ns, must be at least 1000000 ns (0: never)"},
+       "node.toml:1: watchdog_after: 1us, must be at least 1ms (0: never)"},
   };
   for (const BadFile& bad : cases) {
     CAPTURE(bad.contents);
@@ -167,8 +167,9 @@ TEST_CASE("options file: from the disk") {
   std::ofstream(path) << "workers = 3\n";
   CHECK(LoadOptions(path.string()).value().workers == 3);
   std::filesystem::remove(path);
-  CHECK(LoadOptions(path.string()).error().detail() == path.string() + ": cannot be read");
-  CHECK(!LoadOptions("/"));
+  CHECK(LoadOptions(path.string()).error().detail() ==
+        path.string() + ": cannot be read: No such file or directory");
+  CHECK(LoadOptions("/").error().detail() == "/: cannot be read: Is a directory");
 }
 
 TEST_CASE("option keys: a field's text means the field") {

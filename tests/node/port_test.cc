@@ -336,7 +336,7 @@ TEST_CASE("port: what cannot be started is told with its name and the reason") {
   CHECK(error({.program = "cat", .lines = -1}) == "lines: -1, has to be in the range 0..16777216");
   CHECK(error({.program = "cat", .window = 0}) == "window: 0, has to be at least 1");
   CHECK(error({.program = "cat", .shutdown_timeout = -1ns}) ==
-        "shutdown_timeout: -1 ns, must not be negative");
+        "shutdown_timeout: -1ns, must not be negative");
   CHECK(error({.program = "cat", .environment = {{"a=b", "c"}}}) ==
         "environment: 'a=b' cannot be set");
   CHECK(error({.program = "cat", .output = PortStream::kAsOutput}) ==
@@ -555,7 +555,7 @@ TEST_CASE("port: a stop closes the input, then asks, then kills with all childre
   CHECK(kit::Eventually([&] { return HasDied(std::stoi(told.data[0].bytes)); }));
   REQUIRE(ports.notes.IsOver(deaf));
   CHECK(ports.notes.Of(deaf).exits.front().signal == SIGKILL);
-  CHECK(ports->log.Contains("sh has not ended within 0.02 s after SIGTERM: it is killed"));
+  CHECK(ports->log.Contains("sh has not ended within 20 ms after SIGTERM: it is killed"));
 }
 
 TEST_CASE("port: a stop while the program does not read its input") {

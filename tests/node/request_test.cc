@@ -100,7 +100,7 @@ TEST_CASE("request: what fails at once returns the error and nothing comes later
   CHECK(Request(test, asker, gen::PID(), 1).error() == gen::ErrProcessUnknown);
   const auto wrong = Request(test, asker, asker, 1, {.timeout = 0ns});
   CHECK(wrong.error() == gen::ErrIncorrect);
-  CHECK(wrong.error().detail() == "timeout: 0 ns, has to be more than 0");
+  CHECK(wrong.error().detail() == "timeout: 0, has to be more than 0");
   const gen::PID full = test.Spawn(Mute(), {.mailbox_size = 1});
   std::atomic<bool> hold{true};
   test.Begin(full, [&](Subject&) { REQUIRE(kit::Eventually([&] { return !hold; })); });

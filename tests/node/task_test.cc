@@ -287,7 +287,7 @@ TEST_CASE("parallel: one that throws, a time-out, no items, wrong options") {
     auto none = gen::Parallel(self, std::vector{0}, work, {.at_once = 0});
     CHECK(none.error().detail() == "at_once: 0, has to be at least 1");
     auto never = gen::Parallel(self, std::vector{0}, work, {.timeout = 0s});
-    CHECK(never.error().detail() == "timeout: 0 ns, has to be more than 0");
+    CHECK(never.error().detail() == "timeout: 0, has to be more than 0");
     return 0;
   });
   CHECK(kit::Eventually([&] { return node.Info().processes == 0; }));

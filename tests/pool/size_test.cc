@@ -54,7 +54,7 @@ TEST_CASE("A size of 0, a negative one, one above the limit: the spawn fails and
   add([](auto& o) { o.worker_mailbox_size = act::kMaxMailboxSize + 1; }, "worker_mailbox_size",
       std::to_string(act::kMaxMailboxSize + 1));
   add([](auto& o) { o.restart_backoff_min = 0ns; }, "restart_backoff_min", "0");
-  add([](auto& o) { o.restart_backoff_min = 2ms; }, "restart_backoff_max", "1000000");
+  add([](auto& o) { o.restart_backoff_min = 2ms; }, "restart_backoff_max", "1ms");
   add([](auto& o) { o.max_restarts = -3; }, "max_restarts", "-3");
   add([](auto& o) { o.restart_period = -1ns; }, "restart_period", "-1");
   add([](auto& o) { o.shutdown_timeout = -1ns; }, "shutdown_timeout", "-1");

@@ -247,7 +247,7 @@ TEST_CASE("simulation: what cannot be is refused with its value") {
 TEST_CASE("simulation: options that cannot be are refused with their values") {
   const auto start = [](const SimulationOptions& options) { const Simulation sim(1, options); };
   CHECK_THROWS_WITH_AS(start({.turn_time_most = -1ns}),
-                       "turn_time_most: -1 ns, must not be negative", std::invalid_argument);
+                       "turn_time_most: -1ns, must not be negative", std::invalid_argument);
   CHECK_THROWS_WITH_AS(start({.throughput_most = 0}), "throughput_most: 0 is outside 1..4096",
                        std::invalid_argument);
   CHECK_THROWS_WITH_AS(start({.throughput_most = 4097}), "throughput_most: 4097 is outside 1..4096",
@@ -266,10 +266,10 @@ TEST_CASE("simulation: faults that cannot be are refused with their values") {
                        std::invalid_argument);
   CHECK_THROWS_WITH_AS(make({.kill = std::numeric_limits<double>::quiet_NaN()}),
                        "kill: nan is outside 0..1", std::invalid_argument);
-  CHECK_THROWS_WITH_AS(make({.slow = 0.1, .slow_most = 0ns}),
-                       "slow_most: 0 ns, must be more than 0", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(make({.slow = 0.1, .slow_most = 0ns}), "slow_most: 0, must be more than 0",
+                       std::invalid_argument);
   CHECK_THROWS_WITH_AS(make({.slow = 0.1, .slow_most = -1ns}),
-                       "slow_most: -1 ns, must be more than 0", std::invalid_argument);
+                       "slow_most: -1ns, must be more than 0", std::invalid_argument);
   make({.throw_before = 1, .slow_most = 0ns});
 }
 

@@ -393,8 +393,8 @@ TEST_CASE("unit: an infinite time is never, not at once") {
 TEST_CASE("unit: times that a node refuses are refused") {
   Unit unit(gen::Factory<Waiter>());
   unit.Send(unit.NewPID(), Wait{-1ns});
-  unit.ExpectLog(gen::LogLevel::kInfo, "delay: -1 ns, must not be negative");
-  unit.ExpectLog(gen::LogLevel::kInfo, "period: -1 ns, must be more than 0");
+  unit.ExpectLog(gen::LogLevel::kInfo, "delay: -1ns, must not be negative");
+  unit.ExpectLog(gen::LogLevel::kInfo, "period: -1ns, must be more than 0");
 }
 
 TEST_CASE("unit: the time-outs of a state machine fire as time passes") {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <ergon/core/foundations/number_text.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/host/process_host.h>
 #include <ergon/gen/node.h>
@@ -31,7 +32,7 @@ void Check(const Faults& faults) {
   CheckProbability("full_mailbox", faults.full_mailbox);
   if (faults.slow > 0 && faults.slow_most.count() <= 0) {
     throw std::invalid_argument(
-        fmt::format("slow_most: {} ns, must be more than 0", faults.slow_most.count()));
+        fmt::format("slow_most: {}, must be more than 0", core::ExactTime(faults.slow_most)));
   }
 }
 

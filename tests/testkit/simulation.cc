@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <ergon/core/foundations/fatal.h>
+#include <ergon/core/foundations/number_text.h>
 #include <ergon/core/stepping.h>
 #include <ergon/core/time/deadline.h>
 #include <ergon/core/time/timer_queue.h>
@@ -46,8 +47,8 @@ class Trace final : public core::DispatcherHooks {
 
 const SimulationOptions& Checked(const SimulationOptions& options) {
   if (options.turn_time_most.count() < 0) {
-    throw std::invalid_argument(
-        fmt::format("turn_time_most: {} ns, must not be negative", options.turn_time_most.count()));
+    throw std::invalid_argument(fmt::format("turn_time_most: {}, must not be negative",
+                                            core::ExactTime(options.turn_time_most)));
   }
   if (options.throughput_most < 1 || options.throughput_most > 4096) {
     throw std::invalid_argument(

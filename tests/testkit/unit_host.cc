@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <ergon/core/foundations/number_text.h>
 #include <ergon/core/time/deadline.h>
 #include <ergon/gen/notices.h>
 
@@ -87,7 +88,7 @@ gen::Result<gen::TimerHandle> UnitHost::SendEnvelopeAfter(const gen::Target& to,
                                                           std::chrono::nanoseconds delay) {
   if (delay.count() < 0) {
     return gen::Error(gen::ErrorCode::kIncorrect,
-                      fmt::format("delay: {} ns, must not be negative", delay.count()));
+                      fmt::format("delay: {}, must not be negative", core::ExactTime(delay)));
   }
   auto pid = Resolve(to);
   if (!pid) return std::move(pid.error());
@@ -102,7 +103,7 @@ gen::Result<gen::TimerHandle> UnitHost::SendEnvelopesEvery(const gen::Target& to
                                                            std::chrono::nanoseconds period) {
   if (period.count() <= 0) {
     return gen::Error(gen::ErrorCode::kIncorrect,
-                      fmt::format("period: {} ns, must be more than 0", period.count()));
+                      fmt::format("period: {}, must be more than 0", core::ExactTime(period)));
   }
   core::EnvelopePtr first = make();
   auto handle = SendEnvelopeAfter(to, first, period);

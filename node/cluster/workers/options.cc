@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include <ergon/core/foundations/number_text.h>
 #include <ergon/node/cluster/handshake/node_names.h>
 
 namespace ergon::dist {
@@ -46,8 +47,8 @@ gen::Result<void> CheckRemoteWorkers(const RemoteWorkersOptions& options, gen::A
         fmt::format("max_in_flight: {} is outside 1..{}", options.max_in_flight, kMaxInFlight));
   }
   if (options.spawn_timeout <= std::chrono::nanoseconds::zero()) {
-    return WrongOption(
-        fmt::format("spawn_timeout: {} ns, must be more than 0", options.spawn_timeout.count()));
+    return WrongOption(fmt::format("spawn_timeout: {}, must be more than 0",
+                                   core::ExactTime(options.spawn_timeout)));
   }
   return {};
 }

@@ -15,6 +15,7 @@
 
 #include <fmt/core.h>
 
+#include <ergon/core/foundations/number_text.h>
 #include <ergon/node/options/option_checks.h>
 
 namespace ergon::node {
@@ -71,8 +72,9 @@ gen::Result<void> CheckTimes(const ObserverOptions& options) {
                         {"metrics_period", options.metrics_period, {}}};
   for (const Time& time : times) {
     if (time.value < time.least || time.value > kMost) {
-      return Incorrect(fmt::format("{}: {} ns is outside {}..{} ns", time.name, time.value.count(),
-                                   time.least.count(), kMost.count()));
+      return Incorrect(fmt::format("{}: {} is outside {}..{}", time.name,
+                                   core::ExactTime(time.value), core::ExactTime(time.least),
+                                   core::ExactTime(kMost)));
     }
   }
   return {};

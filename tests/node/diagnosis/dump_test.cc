@@ -58,10 +58,10 @@ TEST_CASE("dump: a head about the node, and a line for each process in the order
   REQUIRE(t.EventuallyProcesses(2));
   const auto lines = DumpOf(t.node);
   REQUIRE(lines.size() == 4);
-  CheckMatches(
-      lines[0],
-      "^test@localhost has run for [0-9.]+ m?s; processes: 2 \\(spawned 3, ended 1, failed 1\\); "
-      "work-stealing: workers 2, turns [0-9]+; timers 0; dropped: 0 ");
+  CheckMatches(lines[0],
+               "^test@localhost has run for [0-9.]+ [mu]?s; processes: 2 \\(spawned 3, ended 1, "
+               "failed 1\\); "
+               "work-stealing: workers 2, turns [0-9]+; timers 0; dropped: 0 ");
   CheckMatches(lines[1], "^PID +NAME +BEHAVIOUR +STATE +QUEUED +HIGH +HELD +HANDLES +WAITS FOR$");
   CheckMatches(lines[2], "^" + first.ToString() + " +- +ergon::node::Subject +idle +0 +0 +0$");
   CheckMatches(lines[3],
@@ -117,10 +117,10 @@ TEST_CASE(
   REQUIRE(kit::Eventually(
       [&] { return LineOf(DumpOf(t.node), callee).find("Dig for ") != std::string::npos; }));
   const auto lines = DumpOf(t.node);
-  CheckMatches(LineOf(lines, caller), " waiting +0 +0 +0 +ergon::node::Ask for [0-9.]+ m?s +" +
-                                          callee.ToString() +
-                                          " quarry ergon::node::Subject: .*Dig for [0-9.]+ m?s$");
-  CheckMatches(LineOf(lines, callee), " quarry .* running +0 +0 +0 +.*Dig for [0-9.]+ m?s$");
+  CheckMatches(LineOf(lines, caller),
+               " waiting +0 +0 +0 +ergon::node::Ask for [0-9.]+ [mu]?s +" + callee.ToString() +
+                   " quarry ergon::node::Subject: .*Dig for [0-9.]+ [mu]?s$");
+  CheckMatches(LineOf(lines, callee), " quarry .* running +0 +0 +0 +.*Dig for [0-9.]+ [mu]?s$");
   gate.Open();
 }
 

@@ -22,6 +22,16 @@ TEST_CASE("for people: the milliseconds begin anew every 49 days") {
   constexpr std::int64_t kRound = (std::int64_t{1} << 32) * kMillisecond;
   CHECK(HandlingTime(kLast, kRound + 4 * kMillisecond) == 5 * kMillisecond);
   CHECK(HandlingTime(4, kRound - kMillisecond) == 0);
+  constexpr std::int64_t kThirtyDays = std::int64_t{30} * 24 * 3600 * 1000 * kMillisecond;
+  CHECK(HandlingTime(1'000, 1'000 * kMillisecond + kThirtyDays) == kThirtyDays);
+}
+
+TEST_CASE("for people: less than a millisecond is something") {
+  CHECK(ForPeople(0) == "0 ms");
+  CHECK(ForPeople(-1) == "0 ms");
+  CHECK(ForPeople(30'000) == "30 us");
+  CHECK(ForPeople(kMillisecond) == "1 ms");
+  CHECK(ForPeople(4'990 * kMillisecond) == "4.9 s");
 }
 
 }  // namespace ergon::node::for_people_test

@@ -91,7 +91,7 @@ TEST_CASE("function: a time-out, and a look without waiting") {
   REQUIRE(pid);
   CHECK(node.Send(*pid, ReceivedText{"there"}));
   CHECK(told->future.get() ==
-        "timed out, timed out, incorrect value: timeout: -1000000 ns, must not be negative, there");
+        "timed out, timed out, incorrect value: timeout: -1ms, must not be negative, there");
 }
 
 TEST_CASE("function: requests are answered, and left open when it ends") {

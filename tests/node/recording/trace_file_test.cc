@@ -188,7 +188,7 @@ TEST_CASE("trace file: errors") {
         "trace file \"/no/such/folder/a.json\": No such file or directory");
   CHECK(detail("/tmp") == "trace file \"/tmp\": Is a directory");
   CHECK(detail("/dev/full") == "trace file \"/dev/full\": it is no regular file");
-  CHECK(detail(path.text(), {.duration = 0ns}) == "duration: 0 ns, must be more than 0");
+  CHECK(detail(path.text(), {.duration = 0ns}) == "duration: 0, must be more than 0");
   CHECK(detail(path.text(), {.max_bytes = 10}) == "max_bytes: 10 is outside 4096..1099511627776");
   const gen::PID gone = t.Spawn();
   CHECK(t.node.Kill(gone));
