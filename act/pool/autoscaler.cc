@@ -6,6 +6,8 @@
 
 #include <fmt/core.h>
 
+#include <ergon/core/foundations/number_text.h>
+
 namespace ergon::act {
 namespace {
 
@@ -23,10 +25,6 @@ constexpr int kMostPatience = 32;
 constexpr int kPatienceForMany = 4;  // workers, twice as many as are needed
 constexpr int kCalm = 4;             // windows, in which a shrink has turned out to be right
 constexpr int kSteps = 4;            // it shrinks by one part of so many
-
-double MillisecondsOf(nanoseconds time) {
-  return std::chrono::duration<double, std::milli>(time).count();
-}
 
 void Move(double& mean, double value) { mean += (value - mean) * kWeight; }
 
@@ -48,8 +46,8 @@ double EnoughToJudge(double growth) {
 }  // namespace
 
 std::string PoolDecision::ToString() const {
-  const std::string figures = fmt::format("({:.1f}/s arrive, handling {:.3g} ms, wait {:.3g} ms)",
-                                          arrivals, MillisecondsOf(handling), MillisecondsOf(wait));
+  const std::string figures = fmt::format("({:.1f}/s arrive, handling {}, wait {})", arrivals,
+                                          core::RoundTime(handling), core::RoundTime(wait));
   return before == after ? fmt::format("stays at {}: {} {}", before, reason, figures)
                          : fmt::format("{} -> {} workers: {} {}", before, after, reason, figures);
 }
@@ -116,7 +114,8 @@ int PoolAutoscaler::Look(const PoolMeasure& now) {
   const bool is_first = !last_;
   last_ = now;
   const int within = std::clamp(now.workers, options_.min, options_.max);
-  if (within != now.workers) return Decide(now, within, "it is outside its bounds");
+  if (within != now.workers)
+    return Decide(now, within, fmt::format("its bounds are {}..{}", options_.min, options_.max));
   if (is_first) return now.workers;
   if (const auto back = Judge(now)) return Undo(now, *back);
   if (late_looks_ >= 2 || now.wait > 2 * options_.target_wait) return Grow(now);
@@ -229,9 +228,8 @@ int PoolAutoscaler::Grow(const PoolMeasure& now) {
   BeginTrial(now);
   has_told_ = false;  // with more workers there may be another reason to stay
   const int after = std::clamp(Needed(now), now.workers + 1, most);
-  return Decide(
-      now, after,
-      fmt::format("messages wait longer than {:.3g} ms", MillisecondsOf(options_.target_wait)));
+  return Decide(now, after,
+                fmt::format("messages wait longer than {}", core::RoundTime(options_.target_wait)));
 }
 
 int PoolAutoscaler::Stay(const PoolMeasure& now, std::string reason) {
@@ -281,7 +279,8 @@ int PoolAutoscaler::Shrink(const PoolMeasure& now) {
   const int least = now.workers - std::max(1, now.workers / kSteps);
   const int after = std::max(most_needed_, least);
   const std::string reason =
-      fmt::format("{} have been enough for {:.3g} s", most_needed_, MillisecondsOf(window) / 1000);
+      fmt::format("{} {} been enough for {}", most_needed_, most_needed_ == 1 ? "has" : "have",
+                  core::RoundTime(window));
   return Decide(now, after, reason);
 }
 

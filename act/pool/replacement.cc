@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <ergon/core/foundations/number_text.h>
+
 namespace ergon::act {
 
 PoolReplacement::PoolReplacement(const PoolOptions& options) : restarts_(options) {}
@@ -59,9 +61,11 @@ gen::Result<void> PoolReplacement::CheckGrowth(int count) const {
   }
   const std::size_t room = kMaxPoolSize - members_.staying();
   if (static_cast<std::size_t>(count) > room) {
-    return gen::Error(gen::ErrorCode::kIncorrect,
-                      fmt::format("AddWorkers: {} workers, the pool has {} and may have {}", count,
-                                  members_.staying(), kMaxPoolSize));
+    return gen::Error(
+        gen::ErrorCode::kIncorrect,
+        fmt::format("AddWorkers: {}, the pool has {} and may have {}",
+                    core::Counted(static_cast<std::uint64_t>(count), "worker", "workers"),
+                    members_.staying(), kMaxPoolSize));
   }
   return {};
 }
@@ -69,18 +73,22 @@ gen::Result<void> PoolReplacement::CheckGrowth(int count) const {
 gen::Result<PoolReplacement::Departure> PoolReplacement::Shrink(
     int count, const std::vector<std::uint64_t>& in_order, bool drain) {
   const std::size_t size = members_.staying();
+  const char* const function = drain ? "RemoveWorkers" : "RemoveWorkersNow";
   if (count < 1) {
     return gen::Error(gen::ErrorCode::kIncorrect,
-                      fmt::format("RemoveWorkers: {} workers, at least 1 is needed", count));
+                      fmt::format("{}: {} workers, at least 1 is needed", function, count));
   }
   if (static_cast<std::size_t>(count) > size) {
-    return gen::Error(gen::ErrorCode::kIncorrect,
-                      fmt::format("RemoveWorkers: {} workers, the pool has {}", count, size));
-  }
-  if (static_cast<std::size_t>(count) == size) {
     return gen::Error(
         gen::ErrorCode::kIncorrect,
-        fmt::format("RemoveWorkers: cannot take out all {} workers, one has to stay", count));
+        fmt::format("{}: {}, the pool has {}", function,
+                    core::Counted(static_cast<std::uint64_t>(count), "worker", "workers"), size));
+  }
+  if (static_cast<std::size_t>(count) == size) {
+    return gen::Error(gen::ErrorCode::kIncorrect,
+                      size == 1 ? fmt::format("{}: cannot take out the only worker", function)
+                                : fmt::format("{}: cannot take out all {} workers, one has to stay",
+                                              function, size));
   }
   Departure departure;
   int left = count;

@@ -11,6 +11,7 @@
 #include <ergon/act/pool/inspection.h>
 #include <ergon/act/pool/queue_forwarder.h>
 #include <ergon/act/pool/rotation_forwarder.h>
+#include <ergon/core/foundations/number_text.h>
 #include <ergon/core/messages/rotation.h>
 #include <ergon/gen/envelope_kind.h>
 
@@ -71,7 +72,8 @@ gen::Result<std::int64_t> PoolRunner::AddWorkers(int count) {
 
 gen::Result<std::int64_t> PoolRunner::RemoveWorkers(int count, bool drain) {
   const bool stays = count > 0 && count < size();
-  auto possible = stays ? CheckBounds("RemoveWorkers", size() - count) : gen::Result<void>();
+  auto possible = stays ? CheckBounds(drain ? "RemoveWorkers" : "RemoveWorkersNow", size() - count)
+                        : gen::Result<void>();
   if (!possible) return std::move(possible.error());
   const PoolOptions before = OptionsNow();
   auto now = Reduce(count, drain);
@@ -319,6 +321,7 @@ PoolFigures PoolRunner::Observe() {
 // -- replacement --
 
 gen::Status PoolRunner::CarryOut(PoolReplacement::Decision decision) {
+  bool has_failed = false;
   while (decision.action == PoolReplacement::Action::kReplace) {
     auto worker = spawner_.SpawnReplacement();
     if (worker) {
@@ -327,12 +330,14 @@ gen::Status PoolRunner::CarryOut(PoolReplacement::Decision decision) {
       return gen::Continue();
     }
     host_.Log().Warning("a worker cannot be replaced: {}", worker.error());
+    has_failed = true;
     decision = replacement_.SpawnFailed(decision.member, host_.Now());
   }
   if (decision.action == PoolReplacement::Action::kReplaceAfter) {
-    using Milliseconds = std::chrono::duration<double, std::milli>;
-    host_.Log().Warning("a worker keeps ending, its replacement starts in {} ms",
-                        Milliseconds(decision.delay).count());
+    host_.Log().Warning("{} in {}",
+                        has_failed ? "the replacement of a worker is tried again"
+                                   : "a worker keeps ending, its replacement starts",
+                        core::RoundTime(decision.delay));
     replace_timers_[decision.member] =
         host_.SendSelfAfter(ReplaceTimer{decision.member}, decision.delay);
   } else if (decision.action == PoolReplacement::Action::kGiveUp) {

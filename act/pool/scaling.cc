@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <ergon/act/pool/runner.h>
+#include <ergon/core/foundations/number_text.h>
 
 namespace ergon::act {
 
@@ -91,9 +92,11 @@ gen::Result<void> PoolRunner::CheckBounds(const char* function, std::int64_t wor
   if (!options_.autoscale) return {};
   const PoolAutoscale& bounds = *options_.autoscale;
   if (workers >= bounds.min && workers <= bounds.max) return {};
-  return gen::Error(gen::ErrorCode::kIncorrect,
-                    fmt::format("{}: {} workers are outside {}..{}, the bounds of autoscale",
-                                function, workers, bounds.min, bounds.max));
+  return gen::Error(
+      gen::ErrorCode::kIncorrect,
+      fmt::format("{}: {} outside {}..{}, the bounds of autoscale", function,
+                  core::Counted(static_cast<std::uint64_t>(workers), "worker is", "workers are"),
+                  bounds.min, bounds.max));
 }
 
 void PoolRunner::Tell(gen::Inspection& inspection) const {
@@ -102,8 +105,8 @@ void PoolRunner::Tell(gen::Inspection& inspection) const {
   const PoolAutoscale& options = *options_.autoscale;
   inspection.insert_or_assign(
       "autoscale",
-      fmt::format("{}..{} workers, a wait of {:.3g} ms{}", options.min, options.max,
-                  Seconds(options.target_wait).count() * 1000, is_resting_ ? ", at rest" : ""));
+      fmt::format("{}..{} workers, a wait of {}{}", options.min, options.max,
+                  core::RoundTime(options.target_wait), is_resting_ ? ", at rest" : ""));
   int number = 0;
   for (const PoolDecision& decision : autoscaler_->decisions()) {
     const Seconds past = std::chrono::nanoseconds(host_.Now() - decision.at);

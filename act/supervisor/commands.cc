@@ -6,6 +6,8 @@
 
 #include <fmt/core.h>
 
+#include <ergon/core/foundations/number_text.h>
+
 namespace ergon::act {
 namespace {
 
@@ -190,7 +192,8 @@ gen::Result<void> SupervisorCommands::Delete(gen::Atom name) {
     auto allowed = strategy_.MayCommand();
     if (!allowed) return allowed;
     if ((*origin)->children != 0) {
-      return NotAllowed(fmt::format("template '{}' has {} children", name, (*origin)->children));
+      return NotAllowed(fmt::format("template '{}' has {}", name,
+                                    core::Counted((*origin)->children, "child", "children")));
     }
     children_.EraseTemplate(name);
     return {};

@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 
+#include <ergon/core/foundations/number_text.h>
+
 namespace ergon::act {
 namespace {
 
@@ -149,9 +151,11 @@ void SupervisionStrategy::EndedByItself(Key key, Child& child, bool failed,
     EndedForGood(key, child);
   } else if (Exceeded(now)) {
     gave_up_ = true;
-    End(gen::Reason::Error(
-        fmt::format("restart intensity exceeded: more than {} in {} s, the last for child '{}', {}",
-                    restart_.intensity, restart_.period_s, child.name, reason)));
+    End(gen::Reason::Error(fmt::format(
+        "restart intensity exceeded: more than {} within {} s, the last for child "
+        "'{}', {}",
+        core::Counted(static_cast<std::uint64_t>(restart_.intensity), "restart", "restarts"),
+        restart_.period_s, child.name, reason)));
   } else {
     BeginRestart(key, child);
   }

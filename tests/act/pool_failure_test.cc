@@ -334,7 +334,7 @@ TEST_CASE("pool: a shortage is logged when it begins and when it is over") {
   }
   REQUIRE(f.host.logs.size() == 1);
   CHECK(f.host.logs[0].text ==
-        "the mailboxes of all 2 workers are full (1 messages each): senders get errors, or wait, "
+        "the mailboxes of all 2 workers are full (1 message each): senders get errors, or wait, "
         "until there is room");
   f.host.senders_wait = true;  // nobody is refused any more
   f.host.Advance(2900ms);
@@ -350,8 +350,36 @@ TEST_CASE("pool: a shortage is logged when it begins and when it is over") {
   refuse(1);
   f.host.Advance(1s);
   REQUIRE(f.host.logs.size() == 4);
-  CHECK(f.host.logs[3].text == "there is room again: 1 messages were refused within 0.0 s");
+  CHECK(f.host.logs[3].text == "there is room again: 1 message was refused within 0.0 s");
   CHECK(f.Number("messages_unhandled") == 21);
+}
+
+TEST_CASE("pool: what has no room in a shortage depends on who keeps the messages") {
+  const auto told = [](PoolOptions options) {
+    PoolFixture f(std::move(options));
+    f.Start();
+    f.host.NoteShortage();
+    f.host.Run();
+    REQUIRE(f.host.logs.size() == 1);
+    return f.host.logs[0].text;
+  };
+  const std::string errors = "senders get errors, or wait, until there is room";
+  CHECK(told({.pool_size = 1, .worker_mailbox_size = 3}) ==
+        "the mailbox of the only worker is full (3 messages each): " + errors);
+  CHECK(told({.pool_size = 2, .worker_mailbox_size = 3, .strategy = PoolStrategy::SharedQueue()}) ==
+        "as many messages wait at the pool as may wait for 2 workers (3 messages each): " + errors);
+  CHECK(told({.pool_size = 2,
+              .worker_mailbox = gen::Mailbox::Bounded(3, gen::Overflow::kDropOldest)}) ==
+        "the mailboxes of all 2 workers are full (3 messages each): messages are dropped");
+  CHECK(
+      told(
+          {.pool_size = 3, .worker_mailbox_size = 1, .strategy = PoolStrategy::Broadcast<Job>()}) ==
+      "the mailbox of one of 3 workers at least is full (1 message each): a full worker misses "
+      "messages that go to all; if all are full, " +
+          errors);
+  CHECK(told({.pool_size = 2, .worker_mailbox = gen::Mailbox::Custom([] {
+                                return std::unique_ptr<gen::MailboxQueue>();
+                              })}) == "the mailboxes of all 2 workers are full: " + errors);
 }
 
 TEST_CASE("pool: a factory that fails is tried again, more and more slowly") {
@@ -361,6 +389,8 @@ TEST_CASE("pool: a factory that fails is tried again, more and more slowly") {
   f.host.End(101, gen::Reason::Normal());
   f.host.Run();  // the second try waits
   CHECK(f.host.fail_async_spawns == 3);
+  REQUIRE_FALSE(f.host.logs.empty());
+  CHECK(f.host.logs.back().text == "the replacement of a worker is tried again in 10 ms");
   f.Send(1, 2);
   CHECK(f.host.Queue(102) == Ints{1, 2});  // the other goes on
   f.host.Advance(10ms);

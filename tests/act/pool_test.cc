@@ -231,6 +231,11 @@ TEST_CASE("pool: more than it has, or all, is refused as a whole") {
       CHECK(pool.RemoveWorkers(count).error() == gen::ErrIncorrect);
       CHECK(pool.RemoveWorkersNow(count).error() == gen::ErrIncorrect);
     }
+    CHECK(pool.RemoveWorkers(4).error().detail() == "RemoveWorkers: 4 workers, the pool has 3");
+    CHECK(pool.RemoveWorkersNow(0).error().detail() ==
+          "RemoveWorkersNow: 0 workers, at least 1 is needed");
+    CHECK(pool.RemoveWorkersNow(3).error().detail() ==
+          "RemoveWorkersNow: cannot take out all 3 workers, one has to stay");
     CHECK(pool.AddWorkers(0).error() == gen::ErrIncorrect);
     CHECK(pool.AddWorkers(9'998).error() == gen::ErrIncorrect);
     CHECK(pool.WorkerCount() == 3);

@@ -30,7 +30,7 @@ TEST_CASE("Autoscale: it grows while messages wait, goes back when they do not, 
   CHECK(pool.EventuallyHandled(20));
   const auto inspection = fixture.node.Inspect(pool.pid(), {"autoscale"}).value();
   CHECK(inspection.at("autoscale").starts_with("1..4 workers, a wait of 10 ms"));
-  CHECK(inspection.at("autoscale.1").find("have been enough for 1 s (") != std::string::npos);
+  CHECK(inspection.at("autoscale.1").find("been enough for 1 s (") != std::string::npos);
   CHECK(pool.Stats()["messages_lost"] == 0);
 }
 

@@ -179,7 +179,7 @@ TEST_CASE("pool autoscale: more workers within three handling times of a load, a
     CHECK(HasLogged(sim, "autoscale: 2 -> 4 workers: messages wait longer than 10 ms ("));
     sim.RunUntilIdle();
     CHECK(
-        node.Inspect(pool, {"autoscale"}).value().at("autoscale.1").find("have been enough for") !=
+        node.Inspect(pool, {"autoscale"}).value().at("autoscale.1").find("been enough for") !=
         std::string::npos);
     CHECK(done.handled == 60);
     CHECK(Size(node, pool) == 2);
@@ -343,7 +343,7 @@ TEST_CASE("pool autoscale: by hand the number moves at once, within the bounds")
     const auto less = node.Call(pool, Add{-5}, kToThePool);
     REQUIRE(!less);
     CHECK(less.error().ToString().find(
-              "RemoveWorkers: 1 workers are outside 2..8, the bounds of autoscale") !=
+              "RemoveWorkers: 1 worker is outside 2..8, the bounds of autoscale") !=
           std::string::npos);
     const auto change = node.Call(pool, act::PoolChange{.pool_size = 9}, kToThePool);
     REQUIRE(!change);

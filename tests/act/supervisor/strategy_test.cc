@@ -163,7 +163,8 @@ TEST_CASE("supervisor strategy: a restart that fails is tried again and counts")
   CHECK(one.strategy.gave_up());
   CHECK(one.strategy.end_reason().IsFailure());
   CHECK(one.strategy.end_reason().ToString() ==
-        "restart intensity exceeded: more than 2 in 5 s, the last for child 'a', failed");
+        "restart intensity exceeded: more than 2 restarts within 5 s, the last for child 'a', "
+        "failed");
   CHECK(one.End(3) == "stop b");
   CHECK(one.End(2) == "end");
 }

@@ -43,7 +43,8 @@ TEST_CASE("supervisor: too many restarts end it and its children") {
   CHECK(test.EventuallyProcesses(0));
   const Lines lines = test.diary.Lines();
   CHECK(lines.back() ==
-        "terminate: restart intensity exceeded: more than 1 in 1000 s, the last for child 'a', "
+        "terminate: restart intensity exceeded: more than 1 restart within 1000 s, the last for "
+        "child 'a', "
         "failure");
   CHECK(lines[lines.size() - 2] == "end b: shutdown");
 }
