@@ -36,9 +36,13 @@ class LogLimit {
       return std::nullopt;
     }
     ++lines_;
-    const std::uint64_t left_out = std::exchange(left_out_, 0);
-    if (left_out == 0) return std::string();
-    return fmt::format(" ({} lines like this were left out before)", left_out);
+    return TextOf(std::exchange(left_out_, 0));
+  }
+  // Returns what Take returns when so many lines were left out.
+  [[nodiscard]] static std::string TextOf(std::uint64_t left_out) {
+    if (left_out == 0) return {};
+    return left_out == 1 ? std::string(" (1 line like this was left out before)")
+                         : fmt::format(" ({} lines like this were left out before)", left_out);
   }
   // Returns how many lines were left out since the last one that was written.
   [[nodiscard]] std::uint64_t LeftOut() const noexcept { return left_out_; }

@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 #include <sys/stat.h>
 
+#include <ergon/core/foundations/number_text.h>
 #include <ergon/node/cluster/erlang_option_keys.h>
 #include <ergon/node/cluster/erlang_transport.h>
 #include <ergon/node/cluster/exports/export_checks.h>
@@ -28,22 +29,34 @@ gen::Result<void> CheckRange(const char* name, std::int64_t value, std::int64_t 
   return node::Incorrect(fmt::format("network: {}: {} is outside {}..{}", name, value, low, high));
 }
 
+gen::Result<void> CheckBytes(const char* name, std::uint64_t value, std::uint64_t low,
+                             std::uint64_t high) {
+  if (value >= low && value <= high) return {};
+  return node::Incorrect(fmt::format("network: {}: {} is outside {}..{}", name, value, low, high));
+}
+
+gen::Result<void> CheckTime(const char* name, std::chrono::nanoseconds value,
+                            std::chrono::nanoseconds low, std::chrono::nanoseconds high) {
+  if (value >= low && value <= high) return {};
+  return node::Incorrect(fmt::format("network: {}: {} is outside {}..{}", name,
+                                     core::ExactTime(value), core::ExactTime(low),
+                                     core::ExactTime(high)));
+}
+
 // What a node writes of its own accord fits: at most three PIDs with the name of a node (255 bytes), a name of Erlang's
 // (255 characters, 1020 bytes), a reference, whose node may have such a name, and a sentence.
-constexpr std::int64_t kLeastFrameBytes = 4096;
+constexpr std::uint64_t kLeastFrameBytes = 4096;
 
 gen::Result<void> CheckOptions(const ErlangOptions& options) {
-  constexpr std::int64_t kMs = 1'000'000;
+  using std::chrono::hours;
+  using std::chrono::milliseconds;
   for (const auto& checked :
        {CheckRange("listen_port", options.listen_port, 0, 65'535),
         CheckRange("epmd_port", options.epmd_port, 0, 65'535),
-        CheckRange("tick_time (ns)", options.tick_time.count(), 1000 * kMs, 86'400'000 * kMs),
-        CheckRange("handshake_timeout (ns)", options.handshake_timeout.count(), 10 * kMs,
-                   3'600'000 * kMs),
-        CheckRange("send_queue_bytes", static_cast<std::int64_t>(options.send_queue_bytes), 1024,
-                   std::int64_t{1} << 40),
-        CheckRange("max_frame_bytes", static_cast<std::int64_t>(options.max_frame_bytes),
-                   kLeastFrameBytes, std::int64_t{0xffff'ffff}),
+        CheckTime("tick_time", options.tick_time, std::chrono::seconds(1), hours(24)),
+        CheckTime("handshake_timeout", options.handshake_timeout, milliseconds(10), hours(1)),
+        CheckBytes("send_queue_bytes", options.send_queue_bytes, 1024, std::uint64_t{1} << 40),
+        CheckBytes("max_frame_bytes", options.max_frame_bytes, kLeastFrameBytes, 0xffff'ffff),
         CheckRange("max_term_depth", options.max_term_depth, 1, 100'000),
         CheckRange("max_handshakes", options.max_handshakes, 1, 10'000),
         CheckRange("max_new_atoms", options.max_new_atoms, 0, 4'000'000),
@@ -70,9 +83,14 @@ gen::Result<std::string> ReadCookieFile(const std::string& path, bool is_given) 
     return node::Incorrect(
         fmt::format("network: cookie_file '{}': others can read it: chmod 400 '{}'", path, path));
   }
+  errno = 0;
   std::ifstream file(path);
   std::string cookie;
   std::getline(file, cookie);
+  if (!file.is_open() || file.bad()) {  // a directory can be opened, but not read
+    return node::Incorrect(fmt::format("network: cookie_file '{}': cannot be read: {}", path,
+                                       std::system_category().message(errno)));
+  }
   while (!cookie.empty() && (cookie.back() == '\r' || cookie.back() == ' ')) cookie.pop_back();
   if (cookie.empty()) {
     return node::Incorrect(fmt::format("network: cookie_file '{}': its first line is empty", path));
@@ -245,8 +263,8 @@ void ErlangChanges::Tell(const ErlangOptions& fresh, const Settings& settings) {
     const std::string before = key.get(options_);
     if (value != before) log_.TellChange(fmt::format("network.{}", key.name), value, before);
   }
-  if (settings.cookie != cookie_) {
-    log_.TellChange("network: the cookie", "another one", "that of before");
+  if (settings.cookie != cookie_ && log_.Level() != gen::LogLevel::kOff) {
+    log_.Write(gen::LogLevel::kInfo, "network: the cookie was changed");  // as TellChange
   }
   if (settings.tls != nullptr) gen::Log(log_).Info("network: certificates were read again");
 }

@@ -183,6 +183,12 @@ gen::Result<void> ErlangTransport::Open() {
   std::uint16_t port = 0;
   try {
     if (settings_.listen) port = listening_.Open();
+  } catch (const std::system_error& error) {
+    return gen::Error(gen::ErrorCode::kInternal, fmt::format("network: listening at {}:{}: {}",
+                                                             settings_.listen_address.to_string(),
+                                                             settings_.listen_port, error.what()));
+  }
+  try {
     std::promise<void> ended;
     ended_ = ended.get_future();
     thread_ = std::thread([this, promise = std::move(ended)]() mutable {
@@ -191,9 +197,8 @@ gen::Result<void> ErlangTransport::Open() {
       promise.set_value();
     });
   } catch (const std::system_error& error) {
-    return gen::Error(gen::ErrorCode::kInternal, fmt::format("network: listening at {}:{}: {}",
-                                                             settings_.listen_address.to_string(),
-                                                             settings_.listen_port, error.what()));
+    return gen::Error(gen::ErrorCode::kInternal,
+                      fmt::format("network: a thread cannot be started: {}", error.what()));
   }
   pthread_setname_np(thread_.native_handle(), "ergon-net");
   // Before peers come, which may spawn processes.

@@ -1,6 +1,7 @@
 // Two Ergon nodes, and what a cluster does when things go wrong. What an Erlang node sees of one: cluster_test.escript.
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <memory>
 #include <numeric>
 #include <sstream>
@@ -685,13 +686,24 @@ TEST_CASE("cluster: options are checked before anything is opened") {
   contains(error_of([](auto& options) { options.listen_port = 70'000; }), "listen_port: 70000");
   contains(error_of([](auto& options) { options.listen_address = "here"; }),
            "listen_address: 'here'");
-  contains(error_of([](auto& options) { options.tick_time = 1ms; }), "tick_time");
+  contains(error_of([](auto& options) { options.tick_time = 1ms; }),
+           "network: tick_time: 1ms is outside 1s..1440min");
   contains(error_of([](auto& options) { options.max_term_depth = 0; }), "max_term_depth: 0");
   contains(error_of([](auto& options) {
              options.cookie.clear();
              options.cookie_file = "/nowhere/at/all";
            }),
            "/nowhere/at/all");
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / fmt::format("ergon_cookie_{}", ::getpid());
+  std::filesystem::create_directory(folder);
+  std::filesystem::permissions(folder, std::filesystem::perms::owner_all);
+  contains(error_of([&](auto& options) {
+             options.cookie.clear();
+             options.cookie_file = folder.string();
+           }),
+           ": cannot be read: Is a directory");
+  std::filesystem::remove(folder);
   contains(error_of([](auto& options) {
              options.tls = TlsOptions{"no.pem", "no.pem", "no.pem"};
            }),

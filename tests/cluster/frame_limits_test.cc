@@ -1,5 +1,6 @@
 // What is larger than a frame may be: who is told of it, and that the connection stays.
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <variant>
@@ -134,6 +135,9 @@ TEST_CASE("frame limits: monitors and links by the longest names fit into the le
   kit::LogCapture log;
   CHECK(TryStart("least@127.0.0.1", log, options).error().detail() ==
         "network: max_frame_bytes: 4095 is outside 4096..4294967295");
+  options.max_frame_bytes = std::numeric_limits<std::size_t>::max();
+  CHECK(TryStart("least@127.0.0.1", log, options).error().detail() ==
+        "network: max_frame_bytes: 18446744073709551615 is outside 4096..4294967295");
   options.max_frame_bytes = 4096;
   auto node = TryStart("least@127.0.0.1", log, options).value();
   // The longest names: of Erlang 255 characters, of ours 255 bytes.

@@ -54,6 +54,27 @@ TEST_CASE("peer failures: lost messages of lines that were left out are in the n
         "(90 lines like this were left out before)");
 }
 
+TEST_CASE("peer failures: lines that either limit has left out are told once, and none is lost") {
+  PeerFailures failures;
+  PeerFailures::Time now{1h};
+  const gen::Atom away("away@host");
+  for (int i = 0; i < 15; ++i) (void)failures.LineOf(away, "it is away", 0, now);
+  const auto fill = [&](int first, int lines) {
+    for (int i = first; i < first + lines; ++i) {
+      (void)failures.LineOf(gen::Atom("n" + std::to_string(i)), "it is away", 0, now);
+    }
+  };
+  fill(0, PeerFailures::kLines);  // 10 of them are left out
+  now += gen::LogLimit::kPeriod;
+  fill(1000, 1);  // tells of the 10
+  fill(2000, PeerFailures::kLines - 1);
+  CHECK_FALSE(failures.LineOf(away, "it is away", 0, now));  // of the 5, and is left out itself
+  now += gen::LogLimit::kPeriod;
+  CHECK(failures.LineOf(away, "it is away", 0, now)->text ==
+        "network: no connection with away@host: it is away (6 lines like this were left out "
+        "before)");
+}
+
 TEST_CASE("peer failures: peers under ever new names fill no log") {
   PeerFailures failures;
   PeerFailures::Time now{1h};

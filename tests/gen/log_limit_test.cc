@@ -29,6 +29,10 @@ TEST_CASE("log limit: some lines in each period, and how many were left out") {
     now += std::chrono::seconds(2);
     CHECK(limit.Take(now) == std::string());
   }
+  now += LogLimit::kPeriod;
+  CHECK(burst(LogLimit::kLines + 1) == LogLimit::kLines);
+  now += LogLimit::kPeriod;
+  CHECK(limit.Take(now) == std::string(" (1 line like this was left out before)"));
 }
 
 }  // namespace ergon::gen

@@ -42,17 +42,17 @@ std::optional<PeerFailures::Line> PeerFailures::LineOf(gen::Atom node, std::stri
                                                        std::uint64_t unsent, Time now) {
   Peer& peer = Of(node);
   peer.unsent += unsent;
-  const auto more = peer.lines.Take(now);
-  if (!more) return std::nullopt;
-  const auto more_of_all = lines_.Take(now);
-  if (!more_of_all) return std::nullopt;
+  const std::uint64_t of_peer = peer.lines.LeftOut();
+  if (!peer.lines.Take(now)) return std::nullopt;
+  peer.left_out += of_peer;
+  const std::uint64_t of_all = lines_.LeftOut();
+  if (!lines_.Take(now)) return std::nullopt;
   Line line{fmt::format("network: no connection with {}: {}", node, why),
             std::exchange(peer.unsent, 0)};
   if (line.unsent != 0) {
     line.text += fmt::format("; messages that were not sent: {}", line.unsent);
   }
-  line.text += *more;
-  line.text += *more_of_all;
+  line.text += gen::LogLimit::TextOf(std::exchange(peer.left_out, 0) + of_all);
   return line;
 }
 

@@ -46,7 +46,8 @@ class PeerFailures {
     Time failed_at{};
     std::chrono::milliseconds pause{0};
     gen::LogLimit lines;
-    std::uint64_t unsent = 0;  // not in the log yet
+    std::uint64_t unsent = 0;    // not in the log yet
+    std::uint64_t left_out = 0;  // lines, told by none yet, that are no longer counted by `lines`
   };
   [[nodiscard]] Peer& Of(gen::Atom node);
 

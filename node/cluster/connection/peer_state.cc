@@ -18,7 +18,7 @@ constexpr std::string_view WordsOf(PeerState::ErgonQuestion question) {
     case PeerState::ErgonQuestion::kInspect:
       return "an inspection";
     case PeerState::ErgonQuestion::kLink:
-      return "a link by a name or an alias (a monitor by the name is not)";
+      return "a link by a name or an alias (unlike a monitor by a name)";
     case PeerState::ErgonQuestion::kCallOfAlias:
       return "a call to an alias";
     case PeerState::ErgonQuestion::kNone:

@@ -76,9 +76,9 @@ void MissedValues::AppendTokens(std::string& out,
 gen::Error MissedValues::BufferTooLarge(gen::Atom event) const {
   return gen::Error(
       gen::ErrorCode::kIncorrect,
-      fmt::format("the buffer of event {} has more than the {} bytes that a frame may "
-                  "have",
-                  event, settings_.max_frame_bytes));
+      fmt::format("the buffer of event {} is too large for a frame of {} bytes, {} of which "
+                  "are for other parts",
+                  event, settings_.max_frame_bytes, kRestOfFrame));
 }
 
 gen::Result<void> MissedValues::CheckBytes(std::size_t bytes) const {

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include <ergon/node/cluster/handshake/node_names.h>
 #include <ergon/node/cluster/signals/common_signals.h>
 #include <ergon/node/cluster/signals/monitor_signals.h>
 #include <ergon/node/cluster/signals/references.h>
@@ -34,7 +35,8 @@ void ProcessGroups::Joined(gen::Atom group, gen::PID local) {
   if (!is_told) {
     if (!std::exchange(has_kept_one_, true)) {
       gen::Log(needs_.log)
-          .Warning("network: groups whose names are not UTF-8 are not shown to other nodes");
+          .Warning("network: groups whose names are not UTF-8, as {}, are not shown to other nodes",
+                   Quoted(group.Text()));
     }
     return;
   }
