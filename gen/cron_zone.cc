@@ -9,6 +9,14 @@
 #include <ergon/core/foundations/thrown_text.h>
 
 namespace ergon::gen {
+namespace {
+
+// The rules of a zone that was given none: no offset that Validate allows.
+struct NoRules {
+  std::chrono::seconds operator()(std::chrono::sys_seconds) const { return std::chrono::hours(24); }
+};
+
+}  // namespace
 
 CronZone CronZone::Local() {
   return {"local", [](std::chrono::sys_seconds time) {
@@ -30,11 +38,14 @@ CronZone CronZone::Ahead(std::chrono::minutes offset) {
 }
 
 CronZone CronZone::Of(std::string name, Rules rules) {
-  if (!rules) rules = [](std::chrono::sys_seconds) { return std::chrono::hours(24); };
+  if (!rules) rules = NoRules();
   return {std::move(name), std::move(rules)};
 }
 
 std::string CronZone::Validate() const {
+  if (rules_ && rules_.target<NoRules>() != nullptr) {
+    return fmt::format("zone: {} has no rules", name_);
+  }
   std::chrono::seconds offset{0};
   try {
     offset = OffsetAt(std::chrono::sys_seconds());
@@ -43,8 +54,10 @@ std::string CronZone::Validate() const {
   }
   constexpr std::chrono::hours kDay{24};
   if (-kDay < offset && offset < kDay) return {};
-  return fmt::format("zone: {} is {} s ahead of UTC, must be less than a day, or has no rules",
-                     name_, offset.count());
+  const bool is_behind = offset.count() < 0;
+  const auto seconds = static_cast<std::uint64_t>(offset.count());
+  return fmt::format("zone: {} is {} s {} UTC, must be less than a day", name_,
+                     is_behind ? 0 - seconds : seconds, is_behind ? "behind" : "ahead of");
 }
 
 }  // namespace ergon::gen

@@ -9,8 +9,8 @@ void TellStuckKey(Process& self, PID gone, const std::exception_ptr& thrown) {
   try {
     std::rethrow_exception(thrown);
   } catch (...) {
-    self.Log().Error("key registry: a key of {}, which has ended, stays taken: it threw: {}", gone,
-                     core::ThrownText());
+    self.Log().Error("key registry: a key of {}, which has ended, stays taken: the key threw: {}",
+                     gone, core::ThrownText());
   }
 }
 

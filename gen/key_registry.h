@@ -137,7 +137,9 @@ class KeyRegistry {
       const bool is_taken =
           keys == RegistryKeys::kUnique ? !of_key.empty() : Of(of_key, pid) != of_key.end();
       if (is_taken)
-        return Error(ErrorCode::kTaken, "the key belongs to " + of_key[0].pid.ToString());
+        return Error(ErrorCode::kTaken, keys == RegistryKeys::kUnique
+                                            ? "the key belongs to " + of_key[0].pid.ToString()
+                                            : pid.ToString() + " has registered this key already");
       const std::size_t before = of_key.size();
       try {
         of_key.push_back({pid, std::move(value)});

@@ -53,10 +53,14 @@ std::vector<History> RunCustomers(node::Node& node, gen::PID queue, const Option
   return histories;
 }
 
+std::uint64_t ExpectedProcesses(const Options& options, const Verdict& verdict) {
+  return verdict.left + options.customers + 2;  // serializer and queue
+}
+
 // Whether there is one process for each item that is left: cells that were removed have ended, or
 // are about to.
 bool CountCells(const node::Node& node, const Options& options, const Verdict& verdict) {
-  const std::uint64_t expected = verdict.left + options.customers + 2;  // serializer and queue
+  const std::uint64_t expected = ExpectedProcesses(options, verdict);
   const auto end = Clock::now() + 20s;
   while (node.Info().processes != expected) {
     if (Clock::now() > end) return false;
@@ -78,7 +82,8 @@ int Run(const Options& options) {
   Verdict verdict = Check(histories);
   if (verdict.problem.empty() && !CountCells(node, options, verdict)) {
     verdict.problem =
-        fmt::format("{} items are left, but {} processes", verdict.left, node.Info().processes);
+        fmt::format("{} items are left, but {} processes, and there should be {}", verdict.left,
+                    node.Info().processes, ExpectedProcesses(options, verdict));
   }
   // The queue is linked with the serializer and all cells with the queue: they end together.
   node.SendExit(queue, gen::Reason::Shutdown()).value();

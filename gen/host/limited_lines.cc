@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include <ergon/core/foundations/number_text.h>
 #include <ergon/gen/process.h>
 
 namespace ergon::gen {
@@ -13,7 +14,9 @@ std::optional<std::string> LimitedLines::Take(const Process& process) {
 
 void LimitedLines::WriteRest(Process& process, std::string_view about) const {
   if (limit_->LeftOut() == 0) return;
-  process.Log().Warning("{} lines about {} were left out at the end", limit_->LeftOut(), about);
+  process.Log().Warning("{} about {} {} left out at the end",
+                        core::Counted(limit_->LeftOut(), "line", "lines"), about,
+                        limit_->LeftOut() == 1 ? "was" : "were");
 }
 
 }  // namespace ergon::gen

@@ -137,7 +137,7 @@ gen::Result<void> Delivery::Enqueue(ProcessSlot& process, QueueLane& lane, gen::
     outcome = lane.Push(GenerationOf(to), only_if_room, envelope, dropped, process.mailbox());
   } catch (...) {
     return gen::Error(gen::ErrorCode::kInternal,
-                      fmt::format("its mailbox threw {}", core::ThrownText()));
+                      fmt::format("the mailbox of {} threw {}", to, core::ThrownText()));
   }
   switch (outcome) {
     case QueueLane::Outcome::kClosed:

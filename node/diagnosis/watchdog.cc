@@ -133,7 +133,7 @@ void Watchdog::Report(Seen& seen, const core::RunningTurn& turn, std::int64_t no
 void Watchdog::ReportEnd(Seen& seen, std::int64_t now) {
   seen.reported = false;
   seen.report.running_for = std::chrono::nanoseconds(now - seen.since);
-  lines_.push_back(Describe(seen.process, seen.report) + "; the handler has ended");
+  lines_.push_back(Describe(seen.process, seen.report) + "; that turn is over");
 }
 
 std::vector<gen::BusyProcess> Watchdog::Busy() const {

@@ -36,8 +36,8 @@ void ProcessRunner::EndForMisuse(const char* function) const {
 
 std::string ProcessRunner::InHandler() const {
   const core::TypeDescriptor* type = activity_.type();
-  return fmt::format("{} ({}) of {}", Self(), gen::BehaviorNameOf(*behavior_),
-                     type == nullptr ? "no message" : TypeForPeople(type));
+  const std::string process = fmt::format("{} ({})", Self(), gen::BehaviorNameOf(*behavior_));
+  return type == nullptr ? process : fmt::format("{} of {}", process, TypeForPeople(type));
 }
 
 std::string ProcessRunner::HeldMutexText(const char* function) const {

@@ -3,6 +3,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include <ergon/core/foundations/thrown_text.h>
 #include <ergon/node/delivery/call_edges.h>
 #include <ergon/node/delivery/delivery.h>
@@ -59,7 +61,8 @@ bool Process::Stash(core::Envelope& envelope) {
     rooms_.delivery.CountOverflow(*this, Parent(), *message);
     if (IsRouted(*message)) cold.counts.routed_unstashed.Add();
     Drop(std::move(message), gen::DropReason::kMailboxFull,
-         gen::Error(gen::ErrorCode::kProcessMailboxFull, "its stash is full"));
+         gen::Error(gen::ErrorCode::kProcessMailboxFull,
+                    fmt::format("the stash of {} is full", Self())));
     return false;
   }
   cold.stash.push_back(std::move(message));

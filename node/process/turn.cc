@@ -257,8 +257,9 @@ void ProcessRunner::CountExpired() {
 bool ProcessRunner::HandleMessage(core::Envelope& envelope) {
   if (IsTick(envelope) && !rooms_.ticks.NoteTaken(envelope)) [[unlikely]] {
     CountExpired();
-    rooms_.drops.Note(envelope, Self(), gen::DropReason::kExpired,
-                      gen::Error(gen::ErrorCode::kTimeout, "its timer was cancelled"));
+    rooms_.drops.Note(
+        envelope, Self(), gen::DropReason::kExpired,
+        gen::Error(gen::ErrorCode::kTimeout, "the timer of this message was cancelled"));
     return false;
   }
   GiveToBehavior(envelope);

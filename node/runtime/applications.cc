@@ -13,6 +13,11 @@ namespace {
 
 using State = gen::ApplicationState;
 
+gen::Error NotRunning(gen::Atom name) {
+  return gen::Error(gen::ErrorCode::kNotAllowed,
+                    fmt::format("application '{}' does not run", name));
+}
+
 gen::Error InState(gen::Atom name, State state) {
   return gen::Error(gen::ErrorCode::kNotAllowed,
                     fmt::format("application '{}' is {}", name, ToString(state)));
@@ -171,6 +176,7 @@ gen::Result<gen::PID> Applications::MasterToStop(gen::Atom name) {
   auto entry = Find(name);
   if (!entry) return std::move(entry.error());
   const State state = (*entry)->state;
+  if (state == State::kLoaded) return NotRunning(name);
   if (!IsUp(state)) return InState(name, state);
   for (const auto& [other, its] : entries_) {
     const auto& depends = its.spec->depends;

@@ -14,6 +14,7 @@
 
 #include <fmt/core.h>
 
+#include <ergon/core/foundations/number_text.h>
 #include <ergon/core/time/deadline.h>
 #include <ergon/core/turns/worker.h>
 #include <ergon/node/diagnosis/descriptions.h>
@@ -75,7 +76,8 @@ void Shutdown::Stop(bool force) {
 
 void Shutdown::TearDown() {
   const std::int64_t began = needs_.clock.Now();
-  Tell(fmt::format("the node stops: it has {} processes", NewestFirst(Which::kAll).size()));
+  Tell(fmt::format("the node stops: it has {}",
+                   core::Counted(NewestFirst(Which::kAll).size(), "process", "processes")));
   if (!force_.load()) StopInOrder(core::DeadlineAfter(began, needs_.options.shutdown_timeout));
   TellKilled();
   KillAll();
@@ -193,9 +195,10 @@ void Shutdown::TellKilled() {
     names += (names.empty() ? "" : ", ") + AsInItsLines(needs_.addresses, left[i]);
   }
   Tell(gen::LogLevel::kWarning,
-       fmt::format("{} processes have not ended within {}, and are killed: {}{}", left.size(),
-                   ForPeople(needs_.options.shutdown_timeout.count()), names,
-                   left.size() > kNamed ? ", ..." : ""));
+       fmt::format("{} not ended within {}, and {} killed: {}{}",
+                   core::Counted(left.size(), "process has", "processes have"),
+                   ForPeople(needs_.options.shutdown_timeout.count()),
+                   left.size() == 1 ? "is" : "are", names, left.size() > kNamed ? ", ..." : ""));
 }
 
 void Shutdown::EndProgram() {

@@ -109,7 +109,7 @@ TEST_CASE("application: what is not allowed") {
   CHECK(app.test.node.ApplicationInfo("x").error() == gen::ErrProcessUnknown);
   app.Load(app.Spec("a"));
   CHECK(app.test.node.LoadApplication(app.Spec("a")).error() == gen::ErrTaken);
-  CHECK(app.ErrorOf(app.test.node.StopApplication("a")) == "application 'a' is loaded");
+  CHECK(app.ErrorOf(app.test.node.StopApplication("a")) == "application 'a' does not run");
   REQUIRE(app.test.node.StartApplication("a"));
   CHECK(app.ErrorOf(app.test.node.StartApplication("a")) == "application 'a' is running");
   CHECK(app.test.node.UnloadApplication("a").error() == gen::ErrNotAllowed);

@@ -79,7 +79,9 @@ TEST_CASE("key registry: duplicate keys") {
   const gen::PID two = t.Spawn();
   CHECK(topics.Register("news", one, 1));
   CHECK(topics.Register("news", two, 2));
-  CHECK(topics.Register("news", two, 3).error() == gen::ErrTaken);
+  const auto again = topics.Register("news", two, 3);
+  CHECK(again.error() == gen::ErrTaken);
+  CHECK(again.error().detail() == two.ToString() + " has registered this key already");
   CHECK(topics.FindAll("news").size() == 2);
   CHECK(topics.Find("news")->pid == one);
   CHECK(topics.Unregister("news", one));
@@ -171,7 +173,7 @@ TEST_CASE("key registry: a key that throws when its process has ended stays take
   CHECK(kit::Eventually([&] { return keys.size() == 2; }));
   CHECK(kit::Eventually([&] {
     return t.log.Contains("key registry: a key of " + one.ToString() +
-                          ", which has ended, stays taken: it threw: fragile");
+                          ", which has ended, stays taken: the key threw: fragile");
   }));
   CHECK(keys.KeysOf(one).size() == 1);
   FragileKey::place = FragileKey::Where::kNowhere;

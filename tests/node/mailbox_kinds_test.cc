@@ -312,7 +312,8 @@ TEST_CASE("mailbox kinds: what a user's own throws is the sender's error, whoeve
   fails = true;
   const auto sent = t.node.Send(clerk.pid, Job{0, 1});
   CHECK(sent.error().code() == gen::ErrorCode::kInternal);
-  CHECK(sent.error().ToString().find("its mailbox threw std::bad_alloc") != std::string::npos);
+  CHECK(sent.error().detail() ==
+        "the mailbox of " + clerk.pid.ToString() + " threw std::bad_alloc");
   CHECK(t.node.Call<int>(clerk.pid, Job{0, 2}, kPatient).error().code() ==
         gen::ErrorCode::kInternal);
   const gen::PID asker = t.Spawn();

@@ -128,7 +128,9 @@ TEST_CASE("stash: a full one drops, counts and tells") {
   TestNode t;
   Shop shop(t, {.stash_size = 2});
   for (int i = 1; i <= 3; ++i) shop.Put(i);
-  CHECK(t.node.Call<int>(shop.pid(), Stashable{0, 4}).error() == gen::ErrProcessMailboxFull);
+  const auto refused = t.node.Call<int>(shop.pid(), Stashable{0, 4});
+  CHECK(refused.error() == gen::ErrProcessMailboxFull);
+  CHECK(refused.error().detail() == "the stash of " + shop.pid().ToString() + " is full");
   CHECK(kit::Eventually([&] { return shop.refused.load() == 2; }));
   CHECK(t.node.ProcessInfo(shop.pid())->messages_overflowed == 2);
   CHECK(t.node.Info().dropped_mailbox_full == 2);

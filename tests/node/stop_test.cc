@@ -721,12 +721,12 @@ TEST_CASE("stop: a handler that is stuck is named, and at the deadline the progr
   const int status = child.Status();
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == gen::kExitStuck);
-  CheckParts(
-      told, {"SIGTERM: the node stops", "the node stops: it has 1 processes",
-             "1 processes have not ended within 1 ms, and are killed: <test@localhost.", "'stuck' ",
-             "::Subject", "has not ended: <test@localhost.", "'stuck' ", "::Subject, running",
-             "not stopped within 100 ms: the program ends, with the exit status 70",
-             "test@localhost has run for ", "::Subject"});
+  CheckParts(told,
+             {"SIGTERM: the node stops", "the node stops: it has 1 process",
+              "1 process has not ended within 1 ms, and is killed: <test@localhost.", "'stuck' ",
+              "::Subject", "has not ended: <test@localhost.", "'stuck' ", "::Subject, running",
+              "not stopped within 100 ms: the program ends, with the exit status 70",
+              "test@localhost has run for ", "::Subject"});
 }
 
 TEST_CASE("stop: a signal, its beginning, whom it waits for, and its end are in the log") {
@@ -735,7 +735,7 @@ TEST_CASE("stop: a signal, its beginning, whom it waits for, and its end are in 
   unsetenv("ERGON_TEST_RETURNS");
   const std::string told = child.Errors();
   CHECK(child.Status() == 0);
-  CheckParts(told, {"SIGTERM: the node stops", "the node stops: it has 1 processes",
+  CheckParts(told, {"SIGTERM: the node stops", "the node stops: it has 1 process",
                     "stopping: waits for <test@localhost.", "'stuck' ", "::Subject, running",
                     "all processes have ended, after "});
 }

@@ -88,9 +88,9 @@ TEST_CASE("watchdog: names process, behaviour, message and time, once, and the e
     const auto lines = t.log.Lines();
     CHECK(std::any_of(lines.begin(), lines.end(),
                       [&](const auto& line) { return std::regex_search(line.text, time); }));
-    CHECK(lines_of_slow("the handler has ended") == 0);
+    CHECK(lines_of_slow("that turn is over") == 0);
     slow_gate.Open();
-    CHECK(kit::Eventually([&] { return lines_of_slow("the handler has ended") == 1; }));
+    CHECK(kit::Eventually([&] { return lines_of_slow("that turn is over") == 1; }));
     CHECK(!BusyOf(t.node, slow));
   }
 }
@@ -268,7 +268,7 @@ TEST_CASE("watchdog: an end is told even if the whole node falls asleep while th
   options.log_sink = [&](gen::LogLevel, const std::string& line) {
     const gen::Node* const node = watched;  // set after `slow`
     if (node == nullptr || line.find("SlowJob") == std::string::npos) return;
-    if (line.find("the handler has ended") != std::string::npos) {
+    if (line.find("that turn is over") != std::string::npos) {
       ++ends;
       return;
     }
