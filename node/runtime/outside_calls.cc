@@ -42,10 +42,11 @@ gen::Result<void> SendOrFail(const Send& send) {
 gen::Result<void> OutsideCalls::CheckMayBlock(const char* function) const {
   if (needs_.fork_guard.IsForked()) return needs_.fork_guard.Error();
   if (IsIoThread()) {
-    return gen::Error(gen::ErrorCode::kNotAllowed,
-                      fmt::format("Node::{} would block a thread of the node's I/O, which fires its "
-                                  "timers and completes its operations; call it on another thread",
-                                  function));
+    return gen::Error(
+        gen::ErrorCode::kNotAllowed,
+        fmt::format("Node::{} would block a thread of the node's I/O, which fires its "
+                    "timers and completes its operations; call it on another thread",
+                    function));
   }
   if (core::Worker::Current() == nullptr) return {};
   return gen::Error(gen::ErrorCode::kNotAllowed,

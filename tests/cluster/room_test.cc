@@ -88,9 +88,7 @@ class Requests final : public act::Actor {
   bool Ask() {
     if (tally_->sent == most_) return false;
     const auto ref = Request(to_, Sum{std::vector<int>(2000, 1)});
-    ++(ref                           ? tally_->sent
-       : ref.error() == gen::ErrBusy ? tally_->refused
-                                     : tally_->others);
+    ++(ref ? tally_->sent : ref.error() == gen::ErrBusy ? tally_->refused : tally_->others);
     return ref.has_value();
   }
   const gen::ProcessID to_;

@@ -178,9 +178,8 @@ TEST_CASE("pool autoscale: more workers within three handling times of a load, a
           std::string::npos);
     CHECK(HasLogged(sim, "autoscale: 2 -> 4 workers: messages wait longer than 10 ms ("));
     sim.RunUntilIdle();
-    CHECK(
-        node.Inspect(pool, {"autoscale"}).value().at("autoscale.1").find("been enough for") !=
-        std::string::npos);
+    CHECK(node.Inspect(pool, {"autoscale"}).value().at("autoscale.1").find("been enough for") !=
+          std::string::npos);
     CHECK(done.handled == 60);
     CHECK(Size(node, pool) == 2);
   });
