@@ -6,7 +6,8 @@
 // Any priority will do; with kHigh a request does not wait behind messages. The supervisor answers when what
 // the request asks for is done, and goes on meanwhile. Errors, which change nothing, are those of
 // the functions of Supervisor with these names. If a child that was to start has ended first, the answer is
-// kProcessTerminated, with the exit reason: the child does not run then, and is not started again, whatever its strategy.
+// kProcessTerminated, with the exit reason: the child does not run then, and is not started again, whatever its
+// strategy.
 #pragma once
 
 #include <cstdint>

@@ -53,7 +53,7 @@ class KeyRegistry {
     Value value;
   };
 
-  // Starts a registry. Errors: those of Spawn.
+  // Starts a registry. Errors: those of Spawn, and kProcessTerminated if the node stops meanwhile.
   static Result<KeyRegistry> Start(Node& node, RegistryKeys keys = RegistryKeys::kUnique) {
     auto state = std::make_shared<State>(keys);
     ProcessOptions options;

@@ -60,8 +60,8 @@ template <class T>
 using IoResult = tl::expected<T, std::error_code>;
 
 // Returns the context of the node's I/O, for making sockets and timers. One thread runs it until the node
-// has stopped; objects made with it must be gone by then. A function that it calls must not wait: it may send to
-// processes, and stop the node, which only begins there. Two processes must not use one object at the same time:
+// has stopped; objects made with it must be gone by then. A function that it calls must not wait: it may Send, and
+// stop the node, which only begins there. Two processes must not use one object at the same time:
 // one that reads and one that writes have a socket each, of which one is a duplicate (dup) of the other's
 // descriptor. Any thread. Throws std::logic_error if `node` was not made by node::Start; aborts the program if the
 // node has a clock of its own (see gen::NodeOptions::clock).

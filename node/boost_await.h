@@ -124,7 +124,7 @@ class BoostIo final : public OtherIo {
   using Executor = boost::asio::io_context::executor_type;
 
   void Run() {
-    BecomeIoThread();
+    BecomeIoThread(this);
     context_.run();
   }
 

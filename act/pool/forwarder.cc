@@ -59,10 +59,18 @@ gen::Result<void> PoolForwarder::GiveTo(gen::PID worker, Held& message, bool may
 bool PoolForwarder::MakeRoom(Held& message) {
   if (mode_ != Mode::kRunning || message.given) return false;
   const gen::PID self = host_.Self();
-  const gen::PID worker{rotation_.Next(), self.node, self.creation};
-  const bool is_caller = worker == SenderOf(*message.envelope) && IsRequest(*message.envelope);
+  const auto next = [&] { return gen::PID{rotation_.Next(), self.node, self.creation}; };
+  const auto is_caller = [&](gen::PID worker) {  // must not wait for itself
+    return worker == SenderOf(*message.envelope) && IsRequest(*message.envelope);
+  };
+  gen::PID worker = next();
+  if (is_caller(worker)) {
+    rotation_.Skipped();
+    worker = next();
+  }
   gen::Result<void> sent = gen::ErrProcessMailboxFull;
-  if (worker.id != 0 && !is_caller) sent = host_.ForwardMakingRoom(worker, message.envelope);
+  if (worker.id != 0 && !is_caller(worker))
+    sent = host_.ForwardMakingRoom(worker, message.envelope);
   if (!sent) rotation_.Skipped();
   if (IsOwnFault(sent)) Fail(std::move(message), sent.error());
   return message.envelope == nullptr;

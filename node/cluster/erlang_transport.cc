@@ -192,7 +192,7 @@ gen::Result<void> ErlangTransport::Open() {
     std::promise<void> ended;
     ended_ = ended.get_future();
     thread_ = std::thread([this, promise = std::move(ended)]() mutable {
-      node::BecomeIoThread();
+      node::BecomeIoThread(this);
       context_.run();
       promise.set_value();
     });

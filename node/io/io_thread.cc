@@ -87,7 +87,7 @@ struct IoThread::Impl {
 IoThread::IoThread(core::TimerQueue& timers) : impl_(std::make_unique<Impl>(timers)) {
   asio::post(impl_->context, [impl = impl_.get()] { impl->FireAndSleep(); });
   impl_->thread = std::thread([impl = impl_.get()] {
-    BecomeIoThread();
+    BecomeIoThread(impl);
     impl->context.run();
   });
   pthread_setname_np(impl_->thread.native_handle(), "ergon-io");
@@ -137,6 +137,8 @@ gen::Result<void> IoThread::WatchClock(std::function<void()> on_set) {
   });
   return {};
 }
+
+bool IoThread::IsCurrent() const noexcept { return IsThreadOf(impl_.get()); }
 
 asio::io_context& IoThread::context() { return impl_->context; }
 

@@ -35,6 +35,9 @@ class IoThread {
   // until Stop. Once. Any thread. kNodeTerminated: the thread has been stopped; kInternal: the text says why not.
   gen::Result<void> WatchClock(std::function<void()> on_set);
 
+  // Returns whether the calling thread is this one. Any thread.
+  [[nodiscard]] bool IsCurrent() const noexcept;
+
   // What the thread runs.
   [[nodiscard]] asio::io_context& context();
 

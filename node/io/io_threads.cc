@@ -3,12 +3,14 @@
 namespace ergon::node {
 namespace {
 
-thread_local bool is_io_thread = false;
+thread_local const void* current_io = nullptr;
 
 }  // namespace
 
-void BecomeIoThread() noexcept { is_io_thread = true; }
+void BecomeIoThread(const void* io) noexcept { current_io = io; }
 
-bool IsIoThread() noexcept { return is_io_thread; }
+bool IsIoThread() noexcept { return current_io != nullptr; }
+
+bool IsThreadOf(const void* io) noexcept { return current_io == io; }
 
 }  // namespace ergon::node

@@ -3,10 +3,12 @@
 
 namespace ergon::node {
 
-// Makes the calling thread one of them, until it ends.
-void BecomeIoThread() noexcept;
+// Makes the calling thread one of them, until it ends: that of `io`.
+void BecomeIoThread(const void* io) noexcept;
 
 // Returns whether the calling thread is one of them. A function that waits there would wait for its own thread.
 [[nodiscard]] bool IsIoThread() noexcept;
+// Returns whether it is that of `io`.
+[[nodiscard]] bool IsThreadOf(const void* io) noexcept;
 
 }  // namespace ergon::node

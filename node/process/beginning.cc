@@ -242,13 +242,13 @@ bool ProcessRunner::RunInit(gen::Error& failure) {
     status = behavior_->ProcessInit(Host(), args);
     if (!status.stops() && !IsInitLate(transition_.get())) {
       const bool may_be_awaited = transition_ != nullptr || announce_;
+      activity_.SetInInit(false);  // before anybody is told
       started_ = !may_be_awaited || ReportStarted();
     }
   } catch (...) {
     status = gen::Stop(PanicReason());
   }
   if (started_) {
-    activity_.SetInInit(false);
     unusual_ = rooms_.latency != nullptr;
     must_begin_ = behavior_->Receives() || status.has_next();
     return true;

@@ -74,7 +74,7 @@ gen::Result<gen::PID> Process::SpawnRegister(gen::Atom name, const gen::ProcessF
     // Such as a child of a killed supervisor, whose next incarnation this is.
     const gen::PID killed = rooms_.spawning.KilledHolderOf(name);
     const std::chrono::nanoseconds left(std::max<std::int64_t>(deadline - Now(), 0));
-    if (!killed || !AwaitEnd(killed, left)) return child;
+    if (killed ? !AwaitEnd(killed, left) : rooms_.spawning.IsTaken(name)) return child;
   }
 }
 

@@ -40,7 +40,7 @@ class OutsideCalls {
   };
   explicit OutsideCalls(const Needs& needs) : needs_(needs) {}
 
-  // Returns kNotAllowed on a thread that runs processes, with the name of the node's function.
+  // Returns kNotAllowed on a thread that runs processes or a node's I/O, with the name of the node's function.
   [[nodiscard]] gen::Result<void> CheckMayBlock(const char* function) const;
 
   // Spawns a process, and returns when its Init is done. A name that somebody has who is killed is waited for.

@@ -220,6 +220,14 @@ gen::NodeInfo Runtime::Info() const {
 }
 
 void Runtime::CheckMayBeDestroyed() const {
+  if (io_ != nullptr && io_->IsCurrent()) {
+    const std::string text = fmt::format(
+        "{}: a function on the thread of the node's I/O destroys that node, whose end would wait "
+        "for "
+        "that thread. Call Stop() there, and let the node's owner wait for it",
+        addresses_.node());
+    core::Fatal("node::Node::~Node", text.c_str());
+  }
   const ProcessRunner* process = core::Worker::Current() == nullptr ? nullptr : CurrentProcess();
   if (process == nullptr || !process->IsOf(*node_)) return;
   const std::string text = fmt::format(

@@ -71,7 +71,7 @@ class Shutdown {
     watchdog_ = watchdog;
   }
 
-  // Ends the node and waits until it has ended; from inside of a handler it only begins the end.
+  // Ends the node and waits until it has ended; inside of a handler, or on a thread of a node's I/O, it only begins.
   void Stop(bool force);
   // Waits until the node has ended.
   void Wait();
@@ -128,7 +128,7 @@ class Shutdown {
   std::atomic<bool> stops_on_signal_{false};
   std::atomic<bool> is_signalled_{false};
   core::Timer last_resort_{&EndBySignal, this};
-  std::thread stopper_;  // when Stop was called from inside a handler
+  std::thread stopper_;  // when Stop was called where it must not wait
 };
 
 }  // namespace ergon::node

@@ -64,6 +64,10 @@ gen::Result<ProcessSlot*> Spawning::Open(const SpawnRequest& request) {
   return slot;
 }
 
+bool Spawning::IsTaken(gen::Atom name) const {
+  return static_cast<bool>(needs_.addresses.names().Find(name));
+}
+
 gen::PID Spawning::KilledHolderOf(gen::Atom name) const {
   const Addresses& addresses = needs_.addresses;
   for (gen::PID pid = addresses.names().Find(name); pid;) {

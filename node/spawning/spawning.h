@@ -55,6 +55,8 @@ class Spawning {
   gen::Result<ProcessSlot*> Open(const SpawnRequest& request);
   // Returns who has the name if it has been killed, else the nearest of its ancestors that has; none: the empty PID.
   [[nodiscard]] gen::PID KilledHolderOf(gen::Atom name) const;
+  // Returns whether a process has the name.
+  [[nodiscard]] bool IsTaken(gen::Atom name) const;
   // Starts a process. `done` is called when its Init has ended, with an error if that failed, maybe on another thread.
   // After an error returned here `done` is not called.
   gen::Result<gen::PID> StartInBackground(const SpawnRequest& request,

@@ -136,7 +136,7 @@ class PeriodicSend final : public gen::TimerHandle::State {
   gen::LogLimit copy_lines_;  // one for each tick of which the copy throws
 
   std::mutex mutex_;  // of what follows
-  std::int64_t due_;
+  std::int64_t due_;  // once it is armed, only the thread that fires it changes it
   bool ended_ = false;
   core::Timer timer_;
   std::shared_ptr<PeriodicSend> self_;
