@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include <ergon/core/foundations/thrown_text.h>
+#include <ergon/gen/exit_signal.h>
 #include <ergon/node/diagnosis/for_people.h>
 #include <ergon/node/process/runner.h>
 #include <ergon/node/process/try_log.h>
@@ -26,9 +27,24 @@ void ProcessRunner::AskToStop(const gen::Reason& reason) {
   }
 }
 
+// An exit signal that has ended a wait is still to be handled. If the process ends by itself first, as it was told to,
+// it ends with the signal's reason all the same. Returns false, and does nothing, if there is no such signal.
+bool ProcessRunner::EndsByInterruption() {
+  if (MustEnd() || !mailbox_.MayHaveUrgent()) return false;
+  const core::Envelope* const signal = WaitingEnd();
+  const gen::Reason* const reason = signal == nullptr ? nullptr : gen::ReasonOfExit(*signal);
+  if (reason == nullptr) return false;
+  NoteStatus(gen::Stop(*reason));
+  return true;
+}
+
 void ProcessRunner::NoteThrown() {
   current_failed_ = true;
   const gen::Reason reason = PanicReason();
+  if (EndsByInterruption()) {
+    TryLog([&] { Lines().Debug("is being ended, and has thrown: {}", reason); });
+    return;
+  }
   if (!IsKilled()) TryLog([&] { Lines().Error("ends with {}", reason); });
   NoteStatus(gen::Stop(reason));
 }

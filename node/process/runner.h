@@ -107,9 +107,9 @@ class ProcessRunner : public ProcessSlot {
   // Returns whether a signal that ends the process is there. Notes whether there is an inspection.
   [[nodiscard]] bool IsInterrupted() {
     is_asked_ = false;
-    return IsKilled() || (mailbox_.MayHaveUrgent() && HasInterruption());
+    return IsKilled() || (mailbox_.MayHaveUrgent() && WaitingEnd() != nullptr);
   }
-  [[nodiscard]] bool HasInterruption();
+  [[nodiscard]] const core::Envelope* WaitingEnd();  // the first such signal
   // Returns whether the envelope being handled waits for an answer that was not sent yet.
   [[nodiscard]] bool IsOpenQuestion() const noexcept;
   void NoteOpenRequest(const core::Envelope& envelope);
@@ -201,6 +201,7 @@ class ProcessRunner : public ProcessSlot {
   void NoteStatus(const gen::Status& status);
   void AskToStop(const gen::Reason& reason);
   void NoteThrown();  // inside of a catch (...), as PanicReason
+  bool EndsByInterruption();
   [[nodiscard]] gen::Reason PanicReason() const;
   // -- taking.cc --
   core::Envelope* TakeNext();     // made, if it was not
@@ -243,7 +244,6 @@ class ProcessRunner : public ProcessSlot {
   // -- misuse.cc --
   [[noreturn, gnu::cold]] void EndForMisuse(const char* function) const;
   [[nodiscard, gnu::cold]] std::string HeldMutexText(const char* function) const;
-
   std::unique_ptr<Transition> transition_;  // null: nothing special
 };
 

@@ -67,7 +67,9 @@ void ProcessRunner::RunFunction() {
   if (MustEnd()) return;
   (void)NoteTime(MachineTime::CoarseNow());
   try {
-    NoteStatus(behavior_->Receives() ? behavior_->ProcessRun() : gen::Status::Next());
+    if (!behavior_->Receives()) return NoteStatus(gen::Status::Next());
+    const gen::Status own = behavior_->ProcessRun();
+    if (!EndsByInterruption()) NoteStatus(own);
   } catch (...) {
     NoteThrown();
   }

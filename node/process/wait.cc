@@ -77,15 +77,16 @@ void ProcessRunner::ParkHook(void* context, core::Fiber& fiber) {
   }
 }
 
-bool ProcessRunner::HasInterruption() {
-  bool interrupted = false;
+const core::Envelope* ProcessRunner::WaitingEnd() {
+  const core::Envelope* first = nullptr;
   mailbox_.VisitUrgent([&](const core::Envelope& envelope) {
     is_asked_ = is_asked_ || (started_ && KindOf(envelope) == gen::EnvelopeKind::kInspect);
-    interrupted = interrupted ||
-                  (envelope.generation == generation_.load(std::memory_order_relaxed) &&
-                   rooms_.exit_signals.EndsWaits(*this, envelope) && !IsStale(*this, envelope));
+    if (first == nullptr && envelope.generation == generation_.load(std::memory_order_relaxed) &&
+        rooms_.exit_signals.EndsWaits(*this, envelope) && !IsStale(*this, envelope)) {
+      first = &envelope;
+    }
   });
-  return interrupted;
+  return first;
 }
 
 bool ProcessRunner::MustEndWait(bool heeds_stops) {
