@@ -198,7 +198,8 @@ class Delivery {
   [[gnu::noinline]] gen::Result<void> NotTaken(core::Offered offered, ProcessSlot& pool,
                                                PoolSlot& slot, gen::PID to,
                                                core::EnvelopePtr& envelope, Met& met);
-  gen::Result<void> ToPool(ProcessSlot& pool, gen::PID to, core::EnvelopePtr& envelope);
+  gen::Result<void> ToPool(ProcessSlot& pool, gen::PID to, core::EnvelopePtr& envelope,
+                           const Met& met);
   gen::Result<void> RefusedByAll(ProcessSlot& pool, gen::PID to);
   gen::Result<void> RefusedByPool(ProcessSlot& pool, PoolSlot& slot, gen::PID to,
                                   core::EnvelopePtr& envelope);

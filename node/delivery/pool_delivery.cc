@@ -32,6 +32,15 @@ struct Delivery::Met {
   bool caller = false;               // a worker that calls its own pool must not wait for itself
   std::int64_t excess = INT64_MAX;   // ns, of the shortest wait that is too long
   std::optional<gen::Error> failed;  // a worker's mailbox threw
+  // The pool is a worker of another one, from which the message has come, with the mark `outer` (see MarkRouted).
+  bool came_by_pool = false;
+  std::uint64_t outer = 0;
+
+  // What comes to a pool is marked by an outer one at most.
+  void NoteOuter(const core::Envelope& envelope) {
+    came_by_pool = IsRouted(envelope);
+    outer = envelope.ref;
+  }
 };
 
 // The way of a message that TryWorker has not delivered is in this order: ToWorker, OfferTo, and OfferBySteps for a
@@ -51,6 +60,7 @@ gen::Result<void> Delivery::ToWorker(ProcessSlot& pool, gen::PID to, core::Envel
     }
   }
   Met met;
+  if (turn == kNoTurn) met.NoteOuter(*envelope);  // else TryWorker may have marked it
   const core::Offered offered = core::OfferInTurn(
       slot->rotation,
       [&] { return turn == kNoTurn ? slot->rotation.Next() : std::exchange(turn, kNoTurn); },
@@ -69,6 +79,7 @@ gen::Result<void> Delivery::ToWorkerByRules(ProcessSlot& pool, PoolSlot& slot, g
   if (limit != 0) core::InjectionHold::ReleaseCurrent();
   std::uint64_t choice = FirstChoice(slot);
   Met met;
+  met.NoteOuter(*envelope);
   const core::Offered offered = core::OfferInTurn(
       slot.rotation, [&] { return slot.rotation.TakeAt(choice++); },
       [&](std::uint64_t worker) { return OfferTo(worker, limit, pool, slot, to, envelope, met); });
@@ -136,12 +147,13 @@ gen::Result<void> Delivery::NotTaken(core::Offered offered, ProcessSlot& pool, P
   UnmarkRouted(*envelope);
   if (met.failed) return std::move(*met.failed);
   if (met.pool_ended) return gen::ErrProcessTerminated;
-  if (offered == core::Offered::kEnough) return ToPool(pool, to, envelope);  // there was nobody
+  if (offered == core::Offered::kEnough)
+    return ToPool(pool, to, envelope, met);  // there was nobody
   // Before a worker that is gone: the pool would give the message to one whose wait is too long.
   if (met.excess != INT64_MAX) {
     return RefusedForLoad(slot, to, std::chrono::nanoseconds(met.excess));
   }
-  if (met.worker_gone) return ToPool(pool, to, envelope);  // it is being replaced
+  if (met.worker_gone) return ToPool(pool, to, envelope, met);  // it is being replaced
   if (!met.caller && AllFull(pool, slot, to, envelope)) return {};
   if (met.caller && slot.rotation.size() == 1) {
     return gen::Error(gen::ErrorCode::kDeadlock,
@@ -150,7 +162,10 @@ gen::Result<void> Delivery::NotTaken(core::Offered offered, ProcessSlot& pool, P
   return RefusedByAll(pool, to);
 }
 
-gen::Result<void> Delivery::ToPool(ProcessSlot& pool, gen::PID to, core::EnvelopePtr& envelope) {
+gen::Result<void> Delivery::ToPool(ProcessSlot& pool, gen::PID to, core::EnvelopePtr& envelope,
+                                   const Met& met) {
+  // The outer pool counts the message as given. If this one ends, it must not count the message once more.
+  if (met.came_by_pool) MarkRouted(*envelope, met.outer);
   if (IsRequest(*envelope)) needs_.call_edges.Redirect(to, *envelope);
   // The slot may have a new process by now, redirected for a reason of its own.
   if (!pool.HasProcess(to)) return gen::ErrProcessTerminated;

@@ -126,6 +126,68 @@ TEST_CASE(
   CHECK(stats["messages_lost"] == stats["messages_lost_crashed"]);
 }
 
+struct Pause {};  // an inner pool waits at the gate `pause`
+
+// What inner pools share with their test. The first one gives its worker a turn; those after it ask for a key.
+struct InnerScript {
+  act::PoolOptions options;
+  std::atomic<int> made{0};
+  kit::ThreadGate pause;
+  kit::ThreadGate key;
+};
+
+class TwofoldInnerPool : public act::Pool {
+ public:
+  explicit TwofoldInnerPool(std::shared_ptr<InnerScript> script) : script_(std::move(script)) {}
+
+ private:
+  gen::Result<act::PoolOptions> Init(const gen::Args&) override {
+    act::PoolOptions options = script_->options;
+    if (script_->made.fetch_add(1) > 0) {
+      options.strategy = act::PoolStrategy::ByKey<Job>([script = script_](const Job& job) {
+        script->key.Enter();
+        return job.value;
+      });
+    }
+    return options;
+  }
+  gen::Status HandleMessage(gen::PID from, gen::Message& message) override {
+    if (!message.Is<Pause>()) return Pool::HandleMessage(from, message);
+    script_->pause.Enter();
+    return gen::Continue();
+  }
+
+  std::shared_ptr<InnerScript> script_;
+};
+
+TEST_CASE(
+    "Endings: what a sender left at an inner pool without a worker counts once, if that pool is "
+    "killed") {
+  kit::NodeFixture fixture;
+  auto inner = std::make_shared<InnerScript>();
+  inner->options = fixture.Options(1);
+  act::PoolOptions options = fixture.Options(1);
+  options.worker_factory = gen::Factory<TwofoldInnerPool>(inner);
+  auto pool = fixture.StartPool(options);
+  const gen::PID first = pool.Workers()[0];
+  const gen::PID worker = fixture.ChildrenOf(first).at(0);
+  fixture.node.SendWithPriority(first, Pause{}, gen::MessagePriority::kHigh).value();
+  REQUIRE(Eventually([&] { return inner->pause.Entered() == 1; }));
+  fixture.node.Kill(worker).value();
+  REQUIRE(fixture.EventuallyGone(worker));
+  // Its pool does not know that yet, so the sender meets a worker that is gone.
+  fixture.node.Send(pool.pid(), Job{1}).value();
+  fixture.node.Kill(first).value();
+  inner->pause.Open();
+  // It has come back, and the next inner pool is about to give it to a worker.
+  REQUIRE(Eventually([&] { return inner->key.Entered() == 1; }));
+  CHECK(pool.Stats()["messages_forwarded"] == 1);
+  inner->key.Open();
+  REQUIRE(pool.EventuallyAtRest());
+  CHECK(pool.Stats()["messages_forwarded"] == 1);
+  CHECK(fixture.workers->jobs.Values() == std::vector{1});
+}
+
 TEST_CASE("Endings: three pools deep, the one in the middle is killed") {
   kit::NodeFixture fixture;
   act::PoolOptions options = fixture.Options(2);
