@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include <ergon/core/foundations/roster.h>
+#include <ergon/core/foundations/sanitizers.h>
 #include <ergon/core/foundations/single_writer_counter.h>
 #include <ergon/core/schedulable.h>
 #include <ergon/core/turns/fiber.h>
@@ -153,6 +154,12 @@ namespace detail {
 extern constinit thread_local Worker* current_worker [[gnu::tls_model("initial-exec")]];
 }  // namespace detail
 
-inline Worker* Worker::CurrentInPlace() noexcept { return detail::current_worker; }
+inline Worker* Worker::CurrentInPlace() noexcept {
+#if ERGON_ASAN || ERGON_TSAN  // which make an address of it, and may keep that across a switch
+  return Current();
+#else
+  return detail::current_worker;
+#endif
+}
 
 }  // namespace ergon::core

@@ -142,11 +142,11 @@ TEST_CASE("misuse: a process that would be suspended with a gen::Mutex ends inst
   TestNode t;
   const gen::PID other = t.Spawn();
   gen::Mutex mutex;
-  struct Case {
+  struct Misuse {
     const char* function;
     std::function<void(Subject&)> call;
   };
-  const std::vector<Case> cases = {
+  const std::vector<Misuse> cases = {
       {"Call", [&](Subject& self) { (void)self.Call<bool>(other, Do{[](Subject&) {}}); }},
       {"Call", [&](Subject& self) { (void)self.Inspect(other); }},
       {"Sleep", [](Subject& self) { (void)self.Sleep(1us); }},

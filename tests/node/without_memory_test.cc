@@ -14,6 +14,7 @@
 
 #include <pthread.h>
 
+#include <ergon/core/foundations/sanitizers.h>
 #include <ergon/node/trace_file.h>
 
 #include <kit/gate.h>
@@ -21,7 +22,7 @@
 #include <node/subject.h>
 
 // The sanitizers have operators of their own, and must keep them.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !ERGON_ASAN && !ERGON_TSAN
 
 namespace ergon::node {
 namespace {
