@@ -194,7 +194,7 @@ TEST_CASE("named links: either of the two can end one, and nobody hears of it") 
                                 .value();
     linked.get_future().get();
     // The maker links itself with the second one, which unlinks itself.
-    maker = SpawnTelling(cluster.a, words, "a", nullptr, [&](gen::Process& self) {
+    (void)SpawnTelling(cluster.a, words, "a", nullptr, [&](gen::Process& self) {
       maker = self.Self();
       self.Link(gen::ProcessID{"second", cluster.b.Name()}).value();
       CHECK(self.SendImportant(second, Line{1, {}}));
