@@ -13,7 +13,7 @@ die() {
   exit 1
 }
 
-# tsan_prefix: prints how programs with a thread sanitizer are begun. This compiler's gives up where the kernel
+# tsan_prefix: prints how programs with a thread sanitizer are begun. The sanitizer gives up where the kernel
 # spreads addresses over more than 28 bits.
 tsan_prefix() {
   if [[ $(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 0) -gt 28 ]] &&
@@ -30,13 +30,15 @@ usage_if_asked() {
   fi
 }
 
-# sanitizer_compiler: prints the compiler of the builds with sanitizers, if it is not the default one. Clang needs two thirds of
-# GCC's time for them, and looks at the sources with other eyes.
+# sanitizer_compiler: prints the compiler of the builds with sanitizers, if that is not the default one or the one that CXX
+# names. Clang needs two thirds of GCC's time for these builds, and finds other faults.
 sanitizer_compiler() {
   local clang
+  [[ -z ${CXX:-} ]] || return 0
   clang=$(command -v clang++-19) || return 0
-  # Its sanitizers are a package of their own.
-  echo 'int main() {}' | "$clang" -fsanitize=address -x c++ - -o /dev/null 2>/dev/null || return 0
+  # Its sanitizers are a package of their own, and so are the headers.
+  printf '#include <string>\nint main() {}\n' |
+    "$clang" -fsanitize=address -x c++ - -o /dev/null 2>/dev/null || return 0
   echo "$clang"
 }
 
@@ -62,12 +64,12 @@ build() (
   start=$SECONDS
   if [[ $preset == asan-ubsan || $preset == tsan ]]; then
     compiler=$(sanitizer_compiler)
-    if [[ -n $compiler ]]; then
-      # Its warnings are not those that the project is free of.
-      cmake_options+=(-DCMAKE_CXX_COMPILER="$compiler" -DERGON_WERROR=OFF)
-      # CMake forgets its other settings when the compiler changes.
-      grep -qsE "^CMAKE_CXX_COMPILER:[A-Z]+=${compiler//+/\\+}\$" "build/$preset/CMakeCache.txt" ||
-        rm -rf "build/$preset/CMakeCache.txt" "build/$preset/CMakeFiles"
+    # Clang warns of other things than GCC, whose warnings are errors in the release build.
+    [[ -z $compiler ]] || cmake_options+=(-DCMAKE_CXX_COMPILER="$compiler" -DERGON_WERROR=OFF)
+    # CMake forgets its other settings when the compiler changes.
+    former=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "build/$preset/CMakeCache.txt" 2>/dev/null || true)
+    if [[ $former != "$compiler" && -n $compiler$(grep -F clang++-19 <<<"$former") ]]; then
+      rm -rf "build/$preset/CMakeCache.txt" "build/$preset/CMakeFiles"
     fi
   fi
   if ! cmake --preset "$preset" "${cmake_options[@]}" >"$log" 2>&1 9>&-; then

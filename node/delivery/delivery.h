@@ -128,7 +128,7 @@ class Delivery {
   gen::Result<void> DeliverFromNode(gen::PID to, core::EnvelopePtr& envelope);
   // Does what Deliver does for a sender that waits for room. A pool without room does not count the message as refused:
   // CountRefused does, when its sender has waited in vain.
-  gen::Result<void> DeliverForWaiting(gen::PID to, core::EnvelopePtr& envelope);
+  [[gnu::noinline]] gen::Result<void> DeliverForWaiting(gen::PID to, core::EnvelopePtr& envelope);
   void CountRefused(gen::PID to);
   // Does what the outcome of a push into the mailbox of `to` requires.
   gen::Result<void> Accept(ProcessSlot& slot, gen::PID to, core::PushOutcome outcome,
@@ -200,7 +200,7 @@ class Delivery {
                                                core::EnvelopePtr& envelope, Met& met);
   gen::Result<void> ToPool(ProcessSlot& pool, gen::PID to, core::EnvelopePtr& envelope,
                            const Met& met);
-  gen::Result<void> RefusedByAll(ProcessSlot& pool, gen::PID to);
+  [[gnu::noinline]] gen::Result<void> RefusedByAll(ProcessSlot& pool, gen::PID to);
   gen::Result<void> RefusedByPool(ProcessSlot& pool, PoolSlot& slot, gen::PID to,
                                   core::EnvelopePtr& envelope);
   gen::Result<void> RefusedForLoad(PoolSlot& slot, gen::PID to,

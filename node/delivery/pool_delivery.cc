@@ -13,7 +13,7 @@ namespace ergon::node {
 namespace {
 
 // This thread delivers for a sender that waits for room. No parameter: each message of a pool would pay for passing it
-// on.
+// on. Who uses it is not inlined, since a process may go on on another thread after a wait.
 constinit thread_local bool for_waiting = false;
 
 struct ForWaiting {

@@ -7,10 +7,11 @@ thread_local const void* current_io = nullptr;
 
 }  // namespace
 
-void BecomeIoThread(const void* io) noexcept { current_io = io; }
+// Not inlined: whoever waits may go on on another thread, and must not keep the address of the former one's variable.
+[[gnu::noinline]] void BecomeIoThread(const void* io) noexcept { current_io = io; }
 
-bool IsIoThread() noexcept { return current_io != nullptr; }
+[[gnu::noinline]] bool IsIoThread() noexcept { return current_io != nullptr; }
 
-bool IsThreadOf(const void* io) noexcept { return current_io == io; }
+[[gnu::noinline]] bool IsThreadOf(const void* io) noexcept { return current_io == io; }
 
 }  // namespace ergon::node
