@@ -8,6 +8,7 @@
 #include <ergon/core/queues/injection_hold.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/envelope_marks.h>
+#include <ergon/node/delivery/former_mark.h>
 
 namespace ergon::node {
 namespace {
@@ -32,15 +33,7 @@ struct Delivery::Met {
   bool caller = false;               // a worker that calls its own pool must not wait for itself
   std::int64_t excess = INT64_MAX;   // ns, of the shortest wait that is too long
   std::optional<gen::Error> failed;  // a worker's mailbox threw
-  // The pool is a worker of another one, from which the message has come, with the mark `outer` (see MarkRouted).
-  bool came_by_pool = false;
-  std::uint64_t outer = 0;
-
-  // What comes to a pool is marked by an outer one at most.
-  void NoteOuter(const core::Envelope& envelope) {
-    came_by_pool = IsRouted(envelope);
-    outer = envelope.ref;
-  }
+  FormerMark former;                 // of an outer pool, if this one is a worker
 };
 
 // The way of a message that TryWorker has not delivered is in this order: ToWorker, OfferTo, and OfferBySteps for a
@@ -60,7 +53,7 @@ gen::Result<void> Delivery::ToWorker(ProcessSlot& pool, gen::PID to, core::Envel
     }
   }
   Met met;
-  if (turn == kNoTurn) met.NoteOuter(*envelope);  // else TryWorker may have marked it
+  if (turn == kNoTurn) met.former = FormerMark(*envelope);  // else TryWorker may have marked it
   const core::Offered offered = core::OfferInTurn(
       slot->rotation,
       [&] { return turn == kNoTurn ? slot->rotation.Next() : std::exchange(turn, kNoTurn); },
@@ -79,7 +72,7 @@ gen::Result<void> Delivery::ToWorkerByRules(ProcessSlot& pool, PoolSlot& slot, g
   if (limit != 0) core::InjectionHold::ReleaseCurrent();
   std::uint64_t choice = FirstChoice(slot);
   Met met;
-  met.NoteOuter(*envelope);
+  met.former = FormerMark(*envelope);
   const core::Offered offered = core::OfferInTurn(
       slot.rotation, [&] { return slot.rotation.TakeAt(choice++); },
       [&](std::uint64_t worker) { return OfferTo(worker, limit, pool, slot, to, envelope, met); });
@@ -164,8 +157,7 @@ gen::Result<void> Delivery::NotTaken(core::Offered offered, ProcessSlot& pool, P
 
 gen::Result<void> Delivery::ToPool(ProcessSlot& pool, gen::PID to, core::EnvelopePtr& envelope,
                                    const Met& met) {
-  // The outer pool counts the message as given. If this one ends, it must not count the message once more.
-  if (met.came_by_pool) MarkRouted(*envelope, met.outer);
+  met.former.PutBack(*envelope);
   if (IsRequest(*envelope)) needs_.call_edges.Redirect(to, *envelope);
   // The slot may have a new process by now, redirected for a reason of its own.
   if (!pool.HasProcess(to)) return gen::ErrProcessTerminated;

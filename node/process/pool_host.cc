@@ -6,6 +6,7 @@
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/back_pressure.h>
 #include <ergon/node/delivery/delivery.h>
+#include <ergon/node/delivery/former_mark.h>
 #include <ergon/node/delivery/request_claims.h>
 #include <ergon/node/diagnosis/for_people.h>
 #include <ergon/node/diagnosis/node_log.h>
@@ -55,6 +56,7 @@ gen::Result<void> Place(const Rooms& rooms, gen::PID to, core::EnvelopePtr& enve
 
 gen::Result<void> Process::Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) {
   ++sends_;
+  const FormerMark former(*envelope);
   if (routed) {
     MarkRouted(*envelope, Self().id);
   } else {
@@ -62,6 +64,7 @@ gen::Result<void> Process::Forward(gen::PID to, core::EnvelopePtr& envelope, boo
   }
   const bool is_message = IsMessage(*envelope);
   auto sent = Place(rooms_, to, envelope, [&] { return rooms_.delivery.Deliver(to, envelope); });
+  if (!sent) former.PutBack(*envelope);
   if (sent && is_message) Hold(-1);
   // A pool that is a worker of another: to that it has handled the message.
   if (sent && routed && routed_work_.duty() == gen::WorkerDuty::kReport) {
@@ -72,10 +75,12 @@ gen::Result<void> Process::Forward(gen::PID to, core::EnvelopePtr& envelope, boo
 
 gen::Result<void> Process::ForwardMakingRoom(gen::PID worker, core::EnvelopePtr& envelope) {
   ++sends_;
+  const FormerMark former(*envelope);
   MarkRouted(*envelope, Self().id);
   const bool is_message = IsMessage(*envelope);
   auto sent = Place(rooms_, worker, envelope,
                     [&] { return rooms_.delivery.DeliverMakingRoom(worker, envelope); });
+  if (!sent) former.PutBack(*envelope);
   if (sent && is_message) Hold(-1);
   return sent;
 }

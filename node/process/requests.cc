@@ -9,6 +9,7 @@
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/call_edges.h>
 #include <ergon/node/delivery/delivery.h>
+#include <ergon/node/delivery/former_mark.h>
 #include <ergon/node/delivery/request_claims.h>
 #include <ergon/node/delivery/ticks.h>
 #include <ergon/node/options/option_checks.h>
@@ -106,7 +107,7 @@ gen::Result<void> Process::PassOn(gen::PID to, core::Envelope& envelope, bool ma
             : nullptr;
     if (problem != nullptr) return gen::Error(gen::ErrorCode::kNotAllowed, problem);
     const bool routed = IsRouted(envelope);
-    const std::uint64_t pool = envelope.ref;
+    const FormerMark mark(envelope);
     if (routed) UnmarkRouted(envelope);
     const core::Envelope head = envelope;  // delivered, it may be gone
     // It was addressed to this process by a name; the other one gets it by its PID.
@@ -121,7 +122,7 @@ gen::Result<void> Process::PassOn(gen::PID to, core::Envelope& envelope, bool ma
     const auto stays_here = [&] {
       (void)passed.release();  // still the one being handled
       envelope.flags |= tagged;
-      if (routed) MarkRouted(envelope, pool);
+      if (routed) mark.PutBack(envelope);
       if (IsTick(envelope)) (void)rooms_.ticks.NoteTaken(envelope);
     };
     const auto has_gone = [&] {

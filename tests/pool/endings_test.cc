@@ -188,6 +188,53 @@ TEST_CASE(
   CHECK(fixture.workers->jobs.Values() == std::vector{1});
 }
 
+TEST_CASE(
+    "Endings: what a pool in the middle could not place counts once, if that pool is killed") {
+  kit::ThreadGate start;
+  std::atomic<bool> holds_starts{false};
+  kit::NodeFixture fixture;
+  auto middle = std::make_shared<InnerScript>();
+  fixture.pools->on_init = [&](kit::ManagedPool&) {
+    if (holds_starts) start.Enter();
+  };
+  middle->options = fixture.Options(2);
+  middle->options.worker_factory = gen::Factory<kit::ManagedPool>(fixture.pools);
+  middle->options.worker_args = gen::MakeArgs(fixture.Options(1, 1));
+  act::PoolOptions options = fixture.Options(1);
+  options.worker_factory = gen::Factory<TwofoldInnerPool>(middle);
+  auto pool = fixture.StartPool(options);
+  const gen::PID first = pool.Workers()[0];
+  const auto inner = fixture.ChildrenOf(first);
+  REQUIRE(inner.size() == 2);
+  // The full one shall be asked last.
+  fixture.node.Send(pool.pid(), Job{0}).value();
+  REQUIRE(pool.EventuallyHandled(1));
+  // One of its two pools is full, the other one gone, and the next one does not start.
+  const gen::PID worker = fixture.ChildrenOf(inner[0]).at(0);
+  kit::Gate busy(fixture.node);
+  fixture.HoldEach(busy, {worker});
+  fixture.node.Send(worker, Job{-2}).value();
+  fixture.node.SendWithPriority(first, Pause{}, gen::MessagePriority::kHigh).value();
+  REQUIRE(Eventually([&] { return middle->pause.Entered() == 1; }));
+  holds_starts = true;
+  fixture.node.Kill(inner[1]).value();
+  REQUIRE(fixture.EventuallyGone(inner[1]));
+  fixture.node.Send(pool.pid(), Job{1}).value();
+  middle->pause.Open();
+  REQUIRE(Eventually([&] { return start.Entered() == 1; }));  // it has tried the full one before
+  holds_starts = false;
+  fixture.node.Kill(first).value();
+  REQUIRE(fixture.EventuallyGone(first));
+  start.Open();
+  // Two have come back: that one, and what the full worker has left behind, which is new to the outermost pool.
+  REQUIRE(Eventually(
+      [&] { return middle->key.Entered() == 1 && pool.Stats()["messages_salvaged"] == 2; }));
+  CHECK(pool.Stats()["messages_forwarded"] <= 3);
+  middle->key.Open();
+  REQUIRE(pool.EventuallyAtRest());
+  CHECK(pool.Stats()["messages_forwarded"] == 3);
+}
+
 TEST_CASE("Endings: three pools deep, the one in the middle is killed") {
   kit::NodeFixture fixture;
   act::PoolOptions options = fixture.Options(2);
