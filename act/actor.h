@@ -28,8 +28,8 @@ class IdleTime;
 // The handlers run one at a time, so members need no lock, but not always on the same thread. A handler
 // may block this process with Call and Sleep; other processes go on meanwhile. Override the handlers that
 // you need, as private members. An exception that leaves a handler ends the process with the reason
-// "panic: <what> (handling <type of the message>)". If the exception is not a std::exception, <what> is
-// "an exception of type <type>". In Init and Terminate there is no message, and the reason has no
+// "panic: <what> (handling <type of the message>)". <what> is the text of a std::exception or a gen::Error, or a text that
+// was thrown; of others "an exception of type <type>". In Init and Terminate there is no message, and the reason has no
 // "(handling ...)".
 class Actor : public ProcessApi, protected SplitCallbacks {
  public:

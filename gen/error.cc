@@ -1,9 +1,25 @@
 #include <ergon/gen/error.h>
 
 #include <ergon/core/foundations/number_text.h>
+#include <ergon/core/foundations/thrown_text.h>
 
 namespace ergon::gen {
 namespace {
+
+// For who throws an error that a function has returned.
+std::string TextOfThrownError() {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return error.ToString();
+  } catch (...) {
+    return {};
+  }
+}
+[[maybe_unused]] const bool kIsTextKnown = [] {
+  core::SetTextOfThrown(&TextOfThrownError);
+  return true;
+}();
 
 std::string_view TextOf(ErrorCode code) {
   switch (code) {

@@ -62,7 +62,8 @@ class Mailbox {
 
   // Messages with a lower number are handled first, those with equal numbers in the order of arrival. `priority` takes
   // a message of type T, or of any of the types given, and returns a number; messages of other types have the number 0.
-  // The senders call it: if it throws, the sender gets kInternal. Each message costs O(log n).
+  // The senders call it, one at a time, under the mailbox's lock: it must not send to the process. If it throws, the
+  // sender gets kInternal. Each message costs O(log n).
   //
   //   gen::Mailbox::Priority<Job>([](const Job& job) { return job.deadline; })
   template <class... T, class Function>

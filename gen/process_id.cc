@@ -2,6 +2,8 @@
 
 namespace ergon::gen {
 
-std::string ProcessID::ToString() const { return fmt::format("<'{}'@{}>", name, node); }
+std::string ProcessID::ToString() const {
+  return node.empty() ? fmt::format("'{}'", name) : fmt::format("<'{}'@{}>", name, node);
+}
 
 }  // namespace ergon::gen

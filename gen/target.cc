@@ -39,7 +39,7 @@ std::string Target::ToString() const {
   if (const auto* pid = AsPID()) return pid->ToString();
   if (const auto* name = AsProcessID()) return name->ToString();
   if (const auto* alias = AsAlias()) return alias->ToString();
-  return fmt::format("<'{}'@>", *AsUnknownName());  // as ProcessID::ToString
+  return fmt::format("'{}'", *AsUnknownName());  // as ProcessID::ToString
 }
 
 }  // namespace ergon::gen

@@ -11,7 +11,7 @@ PushOutcome DispatchState::Push(Envelope* envelope, std::uint32_t capacity,
   for (;;) {
     const std::uint64_t top = word & kTopMask;
     if (top != kBusy && top < kFirstAddress) [[unlikely]] {
-      if (top == kClosed) return PushOutcome::kClosed;
+      if (top >= kRefusedIdle) return PushOutcome::kClosed;
       if (top != kIdle) return PushOutcome::kRedirected;
     }
     const std::uint32_t count = static_cast<std::uint32_t>(word >> kTopBits);
@@ -37,7 +37,7 @@ PushOutcome DispatchState::PushAndAccept(Envelope* envelope) noexcept {
   std::uint64_t word = word_.load(std::memory_order_relaxed);
   for (;;) {
     const std::uint64_t top = word & kTopMask;
-    if (top == kClosed) return PushOutcome::kClosed;
+    if (top >= kRefusedIdle && top < kFirstAddress) return PushOutcome::kClosed;
     envelope->next = top < kFirstAddress ? nullptr : ToEnvelope(top);
     const std::uint32_t count = static_cast<std::uint32_t>(word >> kTopBits);
     if (word_.compare_exchange_weak(word, Pack(count + 1, ToTop(envelope)),
@@ -54,8 +54,10 @@ bool DispatchState::WakeIfIdle() noexcept {
   std::uint64_t word = word_.load(std::memory_order_seq_cst);
   for (;;) {
     const std::uint64_t top = word & kTopMask;
-    if (top != kIdle && top != kRedirectedIdle) return false;
-    const std::uint64_t busy = top == kIdle ? kBusy : kRedirectedBusy;
+    if (top != kIdle && top != kRedirectedIdle && top != kRefusedIdle) return false;
+    const std::uint64_t busy = top == kIdle             ? kBusy
+                               : top == kRedirectedIdle ? kRedirectedBusy
+                                                        : kRefusedBusy;
     if (word_.compare_exchange_weak(word, (word & ~kTopMask) | busy, std::memory_order_seq_cst)) {
       return true;
     }
@@ -68,6 +70,11 @@ bool DispatchState::TryForget(const Envelope* marker) noexcept {
 
 bool DispatchState::TryRedirect(const Envelope* marker) noexcept {
   return Replace(marker == nullptr ? kBusy : ToTop(marker), kRedirectedBusy);
+}
+
+bool DispatchState::TryRefuse(const Envelope* marker) noexcept {
+  if (marker != nullptr) return Replace(ToTop(marker), kRefusedBusy);
+  return Replace(kBusy, kRefusedBusy) || Replace(kRedirectedBusy, kRefusedBusy) || IsRefused();
 }
 
 void DispatchState::Accept() noexcept { (void)Replace(kRedirectedBusy, kBusy); }

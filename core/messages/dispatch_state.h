@@ -2,12 +2,13 @@
 // word.
 //
 // The word is [ count of pushes : 22 bits | address of the newest envelope / 64 : 42 bits ].
-// Addresses below 320 are states instead:
+// Addresses below 448 are states instead:
 //
 //   idle       nobody has the right to run the process; the pusher that replaces this state gets it
 //              and must schedule the process
 //   busy       scheduled or running, nothing on the stack
 //   redirected (idle or busy) a pool: its Main lane takes nothing, senders go to its workers
+//   refused    (idle or busy) the process is about to end: what it has taken is handled, senders find the lane closed
 //   closed     the process has ended: nothing is accepted any more
 //
 //         Push (first)              turn: TryIdle
@@ -39,7 +40,7 @@ enum class PushOutcome : std::uint8_t {
   kMustSchedule,  // the caller has to schedule the process
   kFull,          // nothing was taken: the bound is reached
   kRedirected,    // nothing was taken: send to a worker instead
-  kClosed,        // nothing was taken: the process has ended
+  kClosed,        // nothing was taken: the process has ended, or is about to
   kUntried,       // nothing was taken, and that says nothing about the process: Push tells
 };
 
@@ -61,7 +62,7 @@ class DispatchState {
     const std::uint64_t top = word & kTopMask;
     Envelope* next = ToEnvelope(top);
     if (top < kFirstAddress) [[unlikely]] {
-      if (top > kIdle) return top == kClosed ? PushOutcome::kUntried : PushOutcome::kRedirected;
+      if (top > kIdle) return top < kRefusedIdle ? PushOutcome::kRedirected : PushOutcome::kUntried;
       next = nullptr;
     }
     if (capacity != 0) {
@@ -102,7 +103,8 @@ class DispatchState {
   [[nodiscard]] bool TryIdle(const Envelope* marker) noexcept {
     if (marker != nullptr) [[likely]]
       return Replace(ToTop(marker), kIdle);
-    return Replace(kBusy, kIdle) || Replace(kRedirectedBusy, kRedirectedIdle);
+    return Replace(kBusy, kIdle) || Replace(kRedirectedBusy, kRedirectedIdle) ||
+           Replace(kRefusedBusy, kRefusedIdle);
   }
 
   // Returns whether `newest`, an envelope that was taken, is the newest one still; `count` is for TryIdleSince.
@@ -124,6 +126,8 @@ class DispatchState {
   [[nodiscard]] bool TryRedirect(const Envelope* marker) noexcept;
   // Ends the redirection; the state stays busy.
   void Accept() noexcept;
+  // Refuses all from now on, until Close, if nothing is above `marker`; the state stays busy.
+  [[nodiscard]] bool TryRefuse(const Envelope* marker) noexcept;
 
   // Closes and returns the newest envelope, or null.
   [[nodiscard]] Envelope* Close() noexcept;
@@ -137,7 +141,7 @@ class DispatchState {
   // Returns whether no thread has the right to run the process, and no thread has to schedule it. Any thread.
   [[nodiscard]] bool IsIdle() const noexcept {
     const std::uint64_t top = word_.load(std::memory_order_relaxed) & kTopMask;
-    return top == kIdle || top == kRedirectedIdle;
+    return top == kIdle || top == kRedirectedIdle || top == kRefusedIdle;
   }
   [[nodiscard]] bool IsClosed() const noexcept {
     return (word_.load(std::memory_order_relaxed) & kTopMask) == kClosed;
@@ -145,6 +149,10 @@ class DispatchState {
   [[nodiscard]] bool IsRedirected() const noexcept {
     const std::uint64_t top = word_.load(std::memory_order_relaxed) & kTopMask;
     return top == kRedirectedIdle || top == kRedirectedBusy;
+  }
+  [[nodiscard]] bool IsRefused() const noexcept {
+    const std::uint64_t top = word_.load(std::memory_order_relaxed) & kTopMask;
+    return top == kRefusedIdle || top == kRefusedBusy;
   }
 
  private:
@@ -155,10 +163,13 @@ class DispatchState {
   static constexpr std::uint64_t kOnePush = std::uint64_t{1} << kTopBits;
   static constexpr std::uint64_t kBusy = 0;
   static constexpr std::uint64_t kIdle = 1;
-  static constexpr std::uint64_t kClosed = 2;
-  static constexpr std::uint64_t kRedirectedIdle = 3;
-  static constexpr std::uint64_t kRedirectedBusy = 4;
-  static constexpr std::uint64_t kFirstAddress = 5;
+  // From kRefusedIdle on, senders find the lane closed.
+  static constexpr std::uint64_t kRedirectedIdle = 2;
+  static constexpr std::uint64_t kRedirectedBusy = 3;
+  static constexpr std::uint64_t kRefusedIdle = 4;
+  static constexpr std::uint64_t kRefusedBusy = 5;
+  static constexpr std::uint64_t kClosed = 6;
+  static constexpr std::uint64_t kFirstAddress = 7;
 
   static std::uint64_t ToTop(const Envelope* envelope) noexcept {
     return reinterpret_cast<std::uintptr_t>(envelope) / kEnvelopeAlignment;

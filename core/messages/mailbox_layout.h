@@ -20,6 +20,7 @@ struct MailboxLayout {
   static constexpr std::uint64_t kClosed = DispatchState::kClosed;
   static constexpr std::uint64_t kIdle = DispatchState::kIdle;
   static constexpr std::uint64_t kRedirectedIdle = DispatchState::kRedirectedIdle;
+  static constexpr std::uint64_t kRefusedIdle = DispatchState::kRefusedIdle;
 };
 
 }  // namespace ergon::core

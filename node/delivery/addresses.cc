@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include <ergon/node/delivery/remote_names.h>
 #include <ergon/node/delivery/transport.h>
 #include <ergon/node/process_state/unique_id.h>
@@ -52,7 +54,8 @@ gen::Error Addresses::WhyUnreachable(gen::PID to) const {
       return gen::Error(gen::ErrorCode::kUnsupported,
                         "not for a process of another node: " + to.ToString());
     }
-    return gen::Error(gen::ErrorCode::kNoConnection, to.node.ToString());
+    return gen::Error(gen::ErrorCode::kNoConnection,
+                      fmt::format("{}: this node has no network (NodeOptions::network)", to.node));
   }
   if (to.creation != creation_) return gen::ErrProcessIncarnation;
   const ProcessSlot* slot = table_.Find(to.id);

@@ -74,6 +74,7 @@ constinit const DebuggerNumber DebuggerLayout::kNumbers[] = {
     Number("main.closed", core::MailboxLayout::kClosed),
     Number("main.idle", core::MailboxLayout::kIdle),
     Number("main.redirected_idle", core::MailboxLayout::kRedirectedIdle),
+    Number("main.refused_idle", core::MailboxLayout::kRefusedIdle),
 
     Number("pool.size", offsetof(PoolSlot, rotation) + core::RotationLayout::kSize),
     Number("pool.array", offsetof(PoolSlot, rotation) + core::RotationLayout::kArray),

@@ -67,6 +67,15 @@ def address_of(symbol):
 # ---- what the program tells of itself
 
 
+SHORT_NAMES = (
+    (
+        "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >",
+        "std::string",
+    ),
+    ("std::basic_string_view<char, std::char_traits<char> >", "std::string_view"),
+)
+
+
 class Layout:
     """Offsets and constants by their names."""
 
@@ -149,7 +158,10 @@ class Program:
                 name = gdb.execute("demangle -l c++ -- _ZTS" + mangled, to_string=True).strip()
             except gdb.error:
                 name = mangled
-            self._type_names[type_info] = re.sub("^typeinfo name for ", "", name)
+            name = re.sub("^typeinfo name for ", "", name)
+            for long_one, short_one in SHORT_NAMES:  # as in core/foundations/demangle.cc
+                name = name.replace(long_one, short_one)
+            self._type_names[type_info] = name
         return self._type_names[type_info]
 
     def message_type(self, descriptor):
@@ -305,7 +317,8 @@ class Process:
         layout = self.program.layout
         state = layout.states.get(self._get("B", "slot.state"), "unknown")
         if state == "idle":
-            is_ready = self._top() not in (layout["main.idle"], layout["main.redirected_idle"])
+            idle = ("main.idle", "main.redirected_idle", "main.refused_idle")
+            is_ready = self._top() not in [layout[name] for name in idle]
         else:
             is_ready = state == "waiting" and self._has_outcome()
         return "ready" if is_ready else state

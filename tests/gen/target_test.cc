@@ -29,7 +29,7 @@ TEST_CASE("target: a name on this node, however it is spelled") {
     CHECK(target.AsProcessID()->node.empty());
     CHECK(target.AsPID() == nullptr);
   }
-  CHECK(Describe("printer") == "<'printer'@>");
+  CHECK(Describe("printer") == "'printer'");
 }
 
 TEST_CASE("target: a text that is no atom stays one") {
@@ -41,7 +41,7 @@ TEST_CASE("target: a text that is no atom stays one") {
   CHECK(target.AsProcessID() == nullptr);
   CHECK(target.AsAlias() == nullptr);
   CHECK(target.Tag() == 0);
-  CHECK(Describe(target) == "<'target test: nobody'@>");
+  CHECK(Describe(target) == "'target test: nobody'");
   CHECK(target.Check());
   const Target copy = target;
   CHECK(*copy.AsUnknownName() == text);

@@ -158,6 +158,11 @@ TEST_CASE("log: a panic tells what was handled, and the type of what is no std::
   CHECK(reasons.All().at(0) == odd + " (handling ergon::node::Ask)");
   CHECK(t.Run(t.Spawn(), [](Subject&) { throw 5; }).error().detail() ==
         "panic: an exception of type int (handling ergon::node::Do)");
+  CHECK(t.Run(t.Spawn(), [](Subject&) { throw gen::Error(gen::ErrorCode::kTimeout, "of mine"); })
+            .error()
+            .detail() == "panic: timed out: of mine (handling ergon::node::Do)");
+  CHECK(t.Run(t.Spawn(), [](Subject&) { throw std::string("words"); }).error().detail() ==
+        "panic: words (handling ergon::node::Do)");
   // Another message than the one that the process was waiting for meanwhile.
   const gen::PID other = t.Spawn();
   CHECK(t.Run(t.Spawn(),

@@ -52,6 +52,7 @@ class Counter : public act::Actor {
       timer_ = SendAfter(Self(), Add{1}, 10ms).value();
       CHECK(SendAfter(from, Total{0}, 20ms));
     } else if (auto* watch = message.As<Watch>()) {
+      if (!watch->pid) throw gen::Error(gen::ErrorCode::kProcessUnknown);
       CHECK(Monitor(watch->pid));
       CHECK(Link(watch->pid));
     } else if (auto* down = message.As<gen::MessageDownPID>()) {
@@ -66,6 +67,7 @@ class Counter : public act::Actor {
   gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message& request) override {
     if (request.Is<Get>()) return gen::Reply(value_);
     if (request.Is<Remind>()) return gen::NoReply();
+    if (request.Is<Price>()) throw std::runtime_error("it has no price");
     return Actor::HandleCall(from, ref, request);
   }
   gen::Inspection HandleInspect(gen::PID, const std::vector<std::string>&) override {
@@ -210,6 +212,13 @@ TEST_CASE("unit: exceptions and a failed Init") {
   unit.Send(unit.NewPID(), Add{-1});
   CHECK(unit.ended()->ToString() ==
         "panic: less than nothing (handling ergon::testkit::(anonymous namespace)::Add)");
+  Unit asked(gen::Factory<Counter>(0));
+  const auto answer = asked.Call<int>(asked.NewPID(), Price{});
+  CHECK(answer.error() == gen::ErrProcessTerminated);
+  CHECK(answer.error().detail().find("the process has ended: panic: it has no price") == 0);
+  Unit refuses(gen::Factory<Counter>(0));
+  refuses.Send(refuses.NewPID(), Watch{});
+  CHECK(refuses.ended()->ToString().find("panic: process is unknown") == 0);
   const Unit failed(gen::Factory<Counter>(0), gen::MakeArgs(true));
   CHECK(failed.ended()->ToString() == "told so");
   CHECK_THROWS_AS(failed.ExpectLog(gen::LogLevel::kInfo, "bye"), ExpectationFailed);

@@ -208,7 +208,9 @@ std::int64_t Simulation::NextTime() const {
 
 void Simulation::CheckTurns(std::uint64_t since, const char* function) const {
   if (turns_ - since >= options_.turns_most) {
-    core::Fatal(function, "turns_most is reached: something never comes to rest");
+    core::Fatal(function,
+                "turns_most is reached: something never comes to rest. Where messages are sent "
+                "again and again, as by SendEvery, use RunFor or RunUntil");
   }
 }
 

@@ -93,6 +93,12 @@ core::EnvelopePtr Unit::Request(gen::PID from, core::EnvelopePtr envelope) {
   return found == host_.responses.end() ? nullptr : std::move(found->envelope);
 }
 
+gen::Error Unit::WhyNoAnswer() const {
+  if (!ended_) return gen::ErrTimeout;
+  return gen::Error(gen::ErrorCode::kProcessTerminated,
+                    "the process has ended: " + ended_->ToString());
+}
+
 void Unit::Down(gen::PID pid, const gen::Reason& reason) {
   const auto found = std::find_if(host_.monitors.begin(), host_.monitors.end(),
                                   [&](const auto& monitor) { return monitor.first == pid; });

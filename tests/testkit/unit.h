@@ -105,14 +105,15 @@ class Unit {
     Handle(from, core::MakeEnvelope<Stored>(static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage),
                                             core::Lane::kMain, std::forward<T>(value)));
   }
-  // Returns the answer, or kTimeout if there is none (yet).
+  // Returns the answer; kProcessTerminated, with the reason, if the process has ended with this request; kTimeout if
+  // there is no answer (yet).
   template <class R, class T>
   [[nodiscard]] gen::Result<R> Call(gen::PID from, T&& request) {
     using Stored = gen::StoredType<T>;
     core::EnvelopePtr answer = Request(
         from, core::MakeEnvelope<Stored>(static_cast<std::uint8_t>(gen::EnvelopeKind::kRequest),
                                          core::Lane::kMain, std::forward<T>(request)));
-    if (answer == nullptr) return gen::ErrTimeout;
+    if (answer == nullptr) return WhyNoAnswer();
     if (auto* error = answer->ValueAs<gen::Error>()) return std::move(*error);
     return gen::detail::TakeResponse<R>(*answer);
   }
@@ -168,6 +169,7 @@ class Unit {
   }
   void Handle(gen::PID from, core::EnvelopePtr envelope);
   core::EnvelopePtr Request(gen::PID from, core::EnvelopePtr envelope);
+  [[nodiscard]] gen::Error WhyNoAnswer() const;
   void Answer(gen::Ref ref, core::EnvelopePtr response);
   void AnswerRequests();  // those for which OnCall has an answer
   void Guarded(const std::function<gen::Status()>& function);

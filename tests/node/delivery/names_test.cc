@@ -49,8 +49,7 @@ TEST_CASE("names: looking for one that nobody has makes no atom of it") {
   const gen::PID pid = t.Spawn(Collect(notes));
   const std::string nobody = "names test: nobody";
   for (int i = 0; i < 2; ++i) {
-    CHECK(t.node.Resolve(nobody).error().ToString() ==
-          "process is unknown: <'names test: nobody'@>");
+    CHECK(t.node.Resolve(nobody).error().ToString() == "process is unknown: 'names test: nobody'");
     CHECK(t.node.Send(nobody, 1).error() == gen::ErrProcessUnknown);
     CHECK(t.node.SendImportant(nobody, 1).error() == gen::ErrProcessUnknown);
     CHECK(t.node.Call<int>(nobody, 1).error() == gen::ErrProcessUnknown);
