@@ -51,10 +51,10 @@ gen::Result<Applications::Entry*> Applications::Find(gen::Atom name) {
 gen::Result<void> Applications::Load(const gen::ApplicationSpec& spec) {
   std::string problem = spec.Validate();
   if (!problem.empty()) return Incorrect(std::move(problem));
-  std::lock_guard lock(mutex_);
-  Entry entry;
+  Entry entry;  // what is the user's is copied, and goes, without the lock
   entry.loaded = entry.spec = std::make_shared<const gen::ApplicationSpec>(spec);
-  if (!entries_.emplace(spec.name, std::move(entry)).second) {
+  std::lock_guard lock(mutex_);
+  if (!entries_.try_emplace(spec.name, std::move(entry)).second) {
     return gen::Error(gen::ErrorCode::kTaken,
                       fmt::format("application '{}' is loaded already", spec.name));
   }
@@ -62,11 +62,12 @@ gen::Result<void> Applications::Load(const gen::ApplicationSpec& spec) {
 }
 
 gen::Result<void> Applications::Unload(gen::Atom name) {
+  decltype(entries_)::node_type unloaded;  // as in Load
   std::lock_guard lock(mutex_);
   auto entry = Find(name);
   if (!entry) return std::move(entry.error());
   if ((*entry)->state != State::kLoaded) return InState(name, (*entry)->state);
-  entries_.erase(name);
+  unloaded = entries_.extract(name);
   return {};
 }
 
@@ -98,20 +99,32 @@ gen::Result<void> Applications::Plan(gen::Atom name, std::vector<gen::Atom>& pat
 }
 
 gen::Result<void> Applications::Start(gen::Atom name, const gen::ApplicationStartOptions& options) {
+  std::shared_ptr<const gen::ApplicationSpec> loaded;
+  {
+    std::lock_guard lock(mutex_);
+    auto entry = Find(name);
+    if (!entry) return std::move(entry.error());
+    loaded = (*entry)->loaded;
+  }
+  const auto spec = WithOptions(loaded, options);  // as in Load
+  std::string problem = spec->Validate();
+  if (!problem.empty()) return Incorrect(std::move(problem));
   std::vector<gen::Atom> order;
   {
     std::lock_guard lock(mutex_);
     auto entry = Find(name);
     if (!entry) return std::move(entry.error());
-    std::string problem = WithOptions((*entry)->loaded, options)->Validate();
-    if (!problem.empty()) return Incorrect(std::move(problem));
     if ((*entry)->state != State::kLoaded) return InState(name, (*entry)->state);
+    if ((*entry)->loaded != loaded) {
+      return gen::Error(gen::ErrorCode::kNotAllowed,
+                        fmt::format("application '{}' has just been loaded anew", name));
+    }
     std::vector<gen::Atom> path;
     auto planned = Plan(name, path, order);
     if (!planned) return planned;
   }
   for (const gen::Atom next : order) {
-    auto started = StartOne(next, next == name ? options : gen::ApplicationStartOptions{});
+    auto started = StartOne(next, next == name ? spec : nullptr);
     if (!started) return started;
   }
   return {};
@@ -137,8 +150,8 @@ gen::Result<void> Applications::CheckNeeded(gen::Atom name, const Entry& entry) 
 }
 
 gen::Result<void> Applications::StartOne(gen::Atom name,
-                                         const gen::ApplicationStartOptions& options) {
-  std::shared_ptr<const gen::ApplicationSpec> spec;
+                                         std::shared_ptr<const gen::ApplicationSpec> spec) {
+  std::shared_ptr<const gen::ApplicationSpec> former;  // goes without the lock
   {
     std::lock_guard lock(mutex_);
     auto entry = Find(name);
@@ -148,8 +161,8 @@ gen::Result<void> Applications::StartOne(gen::Atom name,
     // They have been started, but others may have stopped one while the next one was starting.
     if (auto needed = CheckNeeded(name, **entry); !needed) return needed;
     (*entry)->state = State::kStarting;
-    (*entry)->spec = WithOptions((*entry)->loaded, options);
-    spec = (*entry)->spec;
+    if (spec == nullptr) spec = (*entry)->loaded;
+    former = std::exchange((*entry)->spec, spec);
   }
   const gen::ProcessFactory master(
       [&observer = static_cast<ApplicationObserver&>(*this),

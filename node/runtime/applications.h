@@ -54,7 +54,8 @@ class Applications final : private ApplicationObserver {
   // Appends the applications that must be started for `name`, in order, and `name` itself; `path` leads to it.
   gen::Result<void> Plan(gen::Atom name, std::vector<gen::Atom>& path,
                          std::vector<gen::Atom>& order);
-  gen::Result<void> StartOne(gen::Atom name, const gen::ApplicationStartOptions& options);
+  // Starts one application by `spec`; null: by what was loaded.
+  gen::Result<void> StartOne(gen::Atom name, std::shared_ptr<const gen::ApplicationSpec> spec);
   // Returns an error if an application that this one needs does not run, unless it has ended by itself with normal.
   [[nodiscard]] gen::Result<void> CheckNeeded(gen::Atom name, const Entry& entry) const;
   // Returns when all children of a process that has ended have ended, too.

@@ -16,9 +16,10 @@ SharedEnvironment NodeEnvironment::Get() const {
 gen::AnyValue NodeEnvironment::Find(std::string_view name) const { return ValueOf(Get(), name); }
 
 void NodeEnvironment::Set(std::string_view name, gen::AnyValue value) {
+  SharedEnvironment former;  // goes, with what is the user's, after the lock
   std::lock_guard lock(mutex_);
   NoteUse();
-  values_ = WithValue(values_, name, std::move(value));
+  former = std::exchange(values_, WithValue(values_, name, std::move(value)));
 }
 
 }  // namespace ergon::node

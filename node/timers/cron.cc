@@ -69,16 +69,16 @@ gen::Result<void> Cron::Add(const gen::CronJob& job) {
   std::call_once(watches_clock_, [this] { WatchClock(); });
   if (needs_.addresses.IsStopped()) return gen::ErrNodeTerminated;
   const WallTime now = needs_.wall_clock.Now();
-  std::lock_guard lock(mutex_);
-  Job entry{.job = job,
+  Job entry{.job = job,  // what is the user's is copied, and goes, without the lock
             .action = std::make_shared<const gen::CronAction>(job.action),
             .schedule = *schedule};
   entry.job.action = {};
+  std::lock_guard lock(mutex_);
   if (job.enabled) {
     auto known = SetNext(entry, now);
     if (!known) return known;
   }
-  if (!jobs_.emplace(job.name.Text(), std::move(entry)).second) {
+  if (!jobs_.try_emplace(job.name.Text(), std::move(entry)).second) {
     return gen::Error(gen::ErrorCode::kTaken, "cron job " + job.name.ToString());
   }
   Rearm(now);

@@ -154,5 +154,20 @@ TEST_CASE("environment: values of any type, shared by all who inherit them") {
   CHECK(pool.use_count() == 2);  // the node's, and this one
 }
 
+struct AsksForEnvironment {
+  AsksForEnvironment(gen::Node& asked, int& times) : node(&asked), count(&times) {}
+  ~AsksForEnvironment() { *count += static_cast<int>(node->EnvList().size()); }
+  gen::Node* node;
+  int* count;
+};
+
+TEST_CASE("environment: a value may ask for the node's environment while it is destroyed") {
+  int seen = 0;
+  TestNode t({.environment = {{"a", 1}}});
+  t.node.SetEnv("b", gen::AnyValue(std::make_shared<AsksForEnvironment>(t.node, seen)));
+  t.node.SetEnv("b", 2);
+  CHECK(seen == 2);
+}
+
 }  // namespace
 }  // namespace ergon::node

@@ -123,6 +123,29 @@ TEST_CASE("cron: jobs are added, disabled, enabled and removed") {
   CHECK(notes.size() == 1);
 }
 
+// In an action: asks the node while it is copied and destroyed.
+struct AsksForJobs {
+  explicit AsksForJobs(gen::Node& asked) : node(&asked) {}
+  AsksForJobs(const AsksForJobs& other) : node(other.node) { Ask(); }
+  AsksForJobs& operator=(const AsksForJobs&) = delete;
+  ~AsksForJobs() { Ask(); }
+  void Ask() const { (void)node->CronJobs(); }
+  gen::Node* node;
+};
+
+TEST_CASE("cron: what is in an action may ask the node while it is copied and destroyed") {
+  CronNode c;
+  const gen::CronJob job{
+      .name = "job",
+      .spec = "* * * * *",
+      .action = gen::CronAction::Run(
+          [asks = AsksForJobs(c.t.node)](gen::Process&, const gen::MessageCron&) { asks.Ask(); })};
+  CHECK(c.t.node.AddCronJob(job));
+  CHECK(c.t.node.AddCronJob(job).error() == gen::ErrTaken);
+  CHECK(c.t.node.RemoveCronJob("job"));
+  CHECK(c.t.node.CronJobs().empty());
+}
+
 TEST_CASE("cron: what is wrong with a job is told") {
   CronNode c;
   const auto action = gen::CronAction::Send("name");
