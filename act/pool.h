@@ -58,8 +58,8 @@ class PoolRunner;
 // the size of the pool times the bound of a mailbox, however many workers crash, plus one or two that were on
 // their way.
 //
-// End of the pool. A pool that is asked to end takes nothing more, and its workers handle what waits, for at most
-// PoolOptions::shutdown_timeout. Messages that wait for a missing worker, or that a worker leaves when it crashes
+// End of the pool. A pool that is asked to end accepts nothing more, and its workers handle what it has accepted, for at
+// most PoolOptions::shutdown_timeout. Messages that wait for a missing worker, or that a worker leaves when it crashes
 // meanwhile, go to another worker, to a new one if need be. A killed pool ends at once, and so do its workers; one that
 // is in a handler ends when it waits or returns. A pool that is a worker of another pool leaves to that pool what its
 // own workers had not begun.

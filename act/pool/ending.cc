@@ -5,13 +5,10 @@
 namespace ergon::act {
 
 gen::Status PoolRunner::BeginStop(const gen::Reason& reason) {
-  if (phase_ == Phase::kEnding) return gen::Continue();
-  if (phase_ == Phase::kDraining) {
-    // What was waiting in the Main lane has come, or somebody is impatient.
-    MainIsDone();
-    return Settle();
-  }
+  // Again: the last of what waited in the Main lane has come (PoolHost::RefuseMain), or somebody is impatient.
+  if (phase_ == Phase::kDraining || phase_ == Phase::kEnding) return Settle();
   phase_ = Phase::kDraining;
+  host_.RefuseMain();
   stop_reason_ = reason;
   EndScaling();
   const auto steps = replacement_.BeginStop();
@@ -20,8 +17,7 @@ gen::Status PoolRunner::BeginStop(const gen::Reason& reason) {
   forwarder_->Resized();
   const bool at_once = options_.shutdown_timeout.count() == 0;
   if (at_once) EndNow();
-  // Behind what waits in the Main lane now, the runtime will call ProcessStop again.
-  if (at_once || host_.TryRefuseMain() || !host_.StopAfterQueue(host_.Self(), reason)) MainIsDone();
+  if (host_.MainQueued() == 0) MainIsDone();
   if (!at_once) {
     shutdown_timer_ = host_.SendSelfAfter(ShutdownTimer{}, options_.shutdown_timeout);
   }
@@ -75,6 +71,7 @@ gen::Status PoolRunner::Settle() {
   forwarder_->Settle();
   host_.SetSettled(counters_.handled + counters_.Lost(), counters_.never_given);
   if (phase_ == Phase::kRunning) return gen::Continue();
+  if (!main_is_done_ && host_.MainQueued() == 0) MainIsDone();
   if (main_is_done_) {
     // Nobody is there for what is left, and nobody will be.
     if (has_given_up_ && replacement_.members().staying() == 0) forwarder_->End();
@@ -82,10 +79,8 @@ gen::Status PoolRunner::Settle() {
   }
   const bool has_ended =
       phase_ == Phase::kEnding && replacement_.members().alive() == 0 && forwarder_->HasDrained();
-  if (has_ended && (time_is_up_ || forwarder_->HasFinished())) return gen::Stop(stop_reason_);
-  // False: again after the next message.
-  if (main_is_done_) (void)host_.TryRefuseMain();
-  return gen::Continue();
+  return has_ended && (time_is_up_ || forwarder_->HasFinished()) ? gen::Stop(stop_reason_)
+                                                                 : gen::Continue();
 }
 
 void PoolRunner::Terminate() {
@@ -106,8 +101,10 @@ gen::Status PoolRunner::FillGap(bool left_something) {
   if (running() || forwarder_->HasDrained()) return gen::Continue();
   // As many as have left something behind since they were told to end, at least one.
   const bool is_needed = replacement_.members().staying() == 0 || phase_ == Phase::kEnding;
-  return left_something && is_needed ? CarryOut(replacement_.AddWorker(host_.Now()))
-                                     : gen::Continue();
+  if (!left_something || !is_needed) return gen::Continue();
+  const auto decision = replacement_.AddWorker(host_.Now());
+  fillers_.insert(decision.member);
+  return CarryOut(decision);
 }
 
 }  // namespace ergon::act

@@ -33,19 +33,31 @@ void PoolForwarder::LetSendersBringAll() {
   host_.SetSenderRules(rules);
 }
 
-bool PoolForwarder::Salvage(Held& message) {
-  if (!IsForwarded(*message.envelope)) {  // not for a handler: it dies with its receiver
+bool PoolForwarder::IsForHandler(Held& message) {
+  if (!IsForwarded(*message.envelope)) {  // it dies with its receiver
     host_.Drop(std::move(message.envelope), gen::DropReason::kTerminated,
                gen::ErrProcessTerminated);
     return false;
   }
   message.given = (message.envelope->flags & core::Envelope::kFlagRouted) != 0;
+  return true;
+}
+
+bool PoolForwarder::Salvage(Held& message) {
+  if (!IsForHandler(message)) return false;
   if (mode_ == Mode::kEnded) {
     DropTerminated(message);
     return false;
   }
   ++counters_.salvaged;
   return true;
+}
+
+void PoolForwarder::Lose(std::vector<core::EnvelopePtr> messages) {
+  for (core::EnvelopePtr& envelope : messages) {
+    Held message{std::move(envelope), false};
+    if (IsForHandler(message)) DropTerminated(message);
+  }
 }
 
 gen::Result<void> PoolForwarder::GiveTo(gen::PID worker, Held& message, bool may_drop) {

@@ -47,6 +47,8 @@ class PoolForwarder {
   // Takes the messages that a worker left behind when it ended or, if `worker` is PID(), messages that were on their
   // way to a worker. They go before everything that waits here, because they were sent before.
   virtual void Inherited(gen::PID worker, std::vector<core::EnvelopePtr> messages) = 0;
+  // Drops what a worker has left that nobody shall have, before Inherited is told of its end.
+  void Lose(std::vector<core::EnvelopePtr> messages);
   // Notes that a worker that replaces another has become ready.
   virtual void WorkerReady() = 0;
   // Notes that workers have joined or are leaving.
@@ -125,6 +127,8 @@ class PoolForwarder {
   // Takes over a message that a worker left behind. Returns false, and the message is gone, if it is not a message to
   // be handled, or if the pool has ended.
   [[nodiscard]] bool Salvage(Held& message);
+  // The first part of that: returns false, and the message is gone, if it is not one to be handled.
+  [[nodiscard]] bool IsForHandler(Held& message);
   // Forwards a message to a worker that is not from the rotation. If it `may_drop`, the worker's mailbox makes room.
   // The message is counted first, and the count is taken back if this fails: the host tells an outer pool that waits
   // for this pool, and the outer pool looks at the count.

@@ -18,6 +18,11 @@
 namespace ergon::act {
 namespace {
 
+// Returns whether a worker has ended as it was told and handled nothing, though it has left something.
+bool HasKept(const gen::MessageInheritance& left) {
+  return left.handled == 0 && !left.holds_current && !left.reason.IsFailure();
+}
+
 // Returns the forwarder for `options.strategy`. All arguments outlive it.
 std::unique_ptr<PoolForwarder> MakeForwarder(gen::PoolHost& host, PoolReplacement& replacement,
                                              PoolCounters& counters, const PoolOptions& options) {
@@ -232,6 +237,11 @@ gen::Status PoolRunner::OnInheritance(gen::MessageInheritance& left, gen::PID fr
   // Bounded, because no signal comes from a worker that somebody has unlinked.
   if (gone_.size() == 2 * std::size_t{kMaxPoolSize}) gone_.pop_front();
   gone_.push_back(left.pid);
+  const PoolMember* ended = replacement_.members().FindWorker(left.pid);
+  // It was made for what others had left, which is in its stash now: the next one would keep it, too.
+  if (ended != nullptr && fillers_.erase(ended->number) != 0 && HasKept(left)) {
+    forwarder_->Lose(std::exchange(left.messages, {}));
+  }
   const auto decision = replacement_.WorkerEnded(left.pid, left.handled, host_.Now());
   const bool left_something = !left.messages.empty();
   forwarder_->Inherited(left.pid, std::move(left.messages));

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include <ergon/act/pool/autoscaler.h>
@@ -129,9 +130,10 @@ class PoolRunner {
   std::unique_ptr<PoolForwarder> forwarder_;
   PoolShortage shortage_;
   Phase phase_ = Phase::kStarting;
-  bool time_is_up_ = false;    // ending: the pool waits only for the ends of its workers
-  bool has_given_up_ = false;  // no worker is replaced any more
-  bool main_is_done_ = false;  // draining: no message sent before waits in the Main lane
+  bool time_is_up_ = false;          // ending: the pool waits only for the ends of its workers
+  bool has_given_up_ = false;        // no worker is replaced any more
+  std::set<std::uint64_t> fillers_;  // members that were made at the end, for what others had left
+  bool main_is_done_ = false;        // draining: no message sent before waits in the Main lane
   gen::Reason stop_reason_;
   std::int64_t pace_ = 0;  // see PoolFigures
   // As last shown. The rotation's count includes messages that are still being tried and may be

@@ -1,5 +1,7 @@
 #include <ergon/core/messages/mailbox.h>
 
+#include <cassert>
+
 namespace ergon::core {
 namespace {
 
@@ -19,6 +21,18 @@ Envelope* Reverse(Envelope* newest, const Envelope* until) noexcept {
 
 PushOutcome Mailbox::PushTogether(Envelope* envelope, std::uint32_t messages) noexcept {
   return state_.Push(envelope, capacity_.load(std::memory_order_relaxed), taken_, messages);
+}
+
+PushOutcome Mailbox::PushBeyondBound(Envelope* envelope) noexcept {
+  return state_.Push(envelope, 0, taken_);
+}
+
+PushOutcome Mailbox::PushAndAccept(Envelope* envelope) noexcept {
+  return state_.PushAndAccept(envelope);
+}
+
+void Mailbox::SetQueued(std::uint32_t messages) noexcept {
+  queued_.store(messages, std::memory_order_seq_cst);
 }
 
 PushOutcome Mailbox::PushExpress(Envelope* envelope) noexcept {
@@ -138,6 +152,20 @@ bool Mailbox::TryRedirect() noexcept {
   if (!state_.TryRedirect(marker_)) return false;
   SetMarker(nullptr);
   return true;
+}
+
+void Mailbox::RefuseMain() noexcept {
+  while (!state_.TryRefuse(marker_)) AppendMain();
+  SetMarker(nullptr);
+}
+
+void Mailbox::PutLast(Envelope* envelope) noexcept {
+  assert(!IsClosed());
+  // Its process is running: the push finds no idle state.
+  if (!IsMainRefused() && PushBeyondBound(envelope) == PushOutcome::kPushed) return;
+  if (is_draining_) FinishDraining();
+  main_.Append(envelope, envelope);
+  NoteWaiting();
 }
 
 void Mailbox::ReturnToMain(Envelope* first, Envelope* last, std::uint32_t count) noexcept {

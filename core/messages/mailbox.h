@@ -60,13 +60,9 @@ class Mailbox {
   // Pushes an envelope that stands for `messages` messages. Main takes all of them or none; see Unfold.
   [[nodiscard]] PushOutcome PushTogether(Envelope* envelope, std::uint32_t messages) noexcept;
   // Pushes to the Main lane without the bound: for an envelope that must keep its place behind the messages before it.
-  [[nodiscard]] PushOutcome PushBeyondBound(Envelope* envelope) noexcept {
-    return state_.Push(envelope, 0, taken_);
-  }
+  [[nodiscard]] PushOutcome PushBeyondBound(Envelope* envelope) noexcept;
   // Pushes to the Main lane of a pool without workers, and ends the redirection; see DispatchState::PushAndAccept.
-  [[nodiscard]] PushOutcome PushAndAccept(Envelope* envelope) noexcept {
-    return state_.PushAndAccept(envelope);
-  }
+  [[nodiscard]] PushOutcome PushAndAccept(Envelope* envelope) noexcept;
   // Returns how many Main messages wait: exact when nobody sends; modulo 2^22.
   [[nodiscard]] std::uint32_t MainDepthApprox() const noexcept {
     // In this order: the acquire makes all pushes visible that `taken` counts (partner: Pop), so it is never negative.
@@ -85,9 +81,7 @@ class Mailbox {
   [[nodiscard]] bool IsIdle() const noexcept { return state_.IsIdle(); }
   // Notes how many messages wait in the owner's queue. One caller at a time, under the owner's lock. Sequentially
   // consistent: Dekker's pattern with TryIdle, as for the express stack.
-  void SetQueued(std::uint32_t messages) noexcept {
-    queued_.store(messages, std::memory_order_seq_cst);
-  }
+  void SetQueued(std::uint32_t messages) noexcept;
   // Must be called after SetQueued by a sender. Returns true if the process was idle: the caller has to schedule it.
   [[nodiscard]] bool WakeIfIdle() noexcept { return state_.WakeIfIdle(); }
 
@@ -173,6 +167,12 @@ class Mailbox {
   [[nodiscard]] bool TryRedirect() noexcept;
   void AcceptMain() noexcept { state_.Accept(); }
   [[nodiscard]] bool IsRedirected() const noexcept { return state_.IsRedirected(); }
+
+  // For a process that is about to end: closes Main to senders for good. What has arrived waits as before.
+  void RefuseMain() noexcept;
+  [[nodiscard]] bool IsMainRefused() const noexcept { return state_.IsRefused(); }
+  // Puts an envelope behind all that wait in Main, beyond the bound, and also if Main is refused.
+  void PutLast(Envelope* envelope) noexcept;
 
   // Closes the mailbox until Open, and returns the envelopes that will not be handled: lists linked by `next`, in the
   // order of arrival. An envelope that is being handled is not among them; it is released as always.

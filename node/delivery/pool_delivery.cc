@@ -45,9 +45,7 @@ gen::Result<void> Delivery::ToWorker(ProcessSlot& pool, gen::PID to, core::Envel
   if (turn == kNoTurn) {
     QueueLane* const lane = pool.GetQueueLane();
     if (lane != nullptr && lane->IsOf(GenerationOf(to))) return Enqueue(pool, *lane, to, envelope);
-    if (slot == nullptr || slot->refuses.load(std::memory_order_acquire)) {
-      return gen::ErrProcessTerminated;
-    }
+    if (slot == nullptr) return gen::ErrProcessTerminated;
     if (slot->has_rules.load(std::memory_order_relaxed)) {
       return ToWorkerByRules(pool, *slot, to, envelope);
     }
@@ -160,7 +158,7 @@ gen::Result<void> Delivery::ToPool(ProcessSlot& pool, gen::PID to, core::Envelop
   met.former.PutBack(*envelope);
   if (IsRequest(*envelope)) needs_.call_edges.Redirect(to, *envelope);
   // The slot may have a new process by now, redirected for a reason of its own.
-  if (!pool.HasProcess(to)) return gen::ErrProcessTerminated;
+  if (!pool.HasProcess(to) || pool.mailbox().IsMainRefused()) return gen::ErrProcessTerminated;
   // The next sender finds the redirection ended, so that the bound is exceeded by those who come at once.
   const std::uint32_t capacity = pool.mailbox().capacity();
   if (capacity != 0 && pool.mailbox().MainDepthApprox() >= capacity) {

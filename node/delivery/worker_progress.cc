@@ -37,7 +37,7 @@ std::uint64_t Delivery::LoadOf(std::uint64_t worker) const {
   const ProcessSlot* process = needs_.addresses.Find(needs_.addresses.PidOf(worker));
   if (process == nullptr) return UINT64_MAX;
   std::uint64_t load = process->LoadApprox();
-  if (!process->mailbox().IsRedirected()) return load;
+  if (!process->mailbox().IsRedirected() && !process->mailbox().IsMainRefused()) return load;
   // A pool as a worker: its own workers have what it was given.
   const PoolSlot* slot = process->pool();
   for (std::uint32_t i = 0; slot != nullptr && i < slot->rotation.size(); ++i) {

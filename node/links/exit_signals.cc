@@ -114,6 +114,8 @@ gen::Result<void> ExitSignals::PushStop(ProcessSlot& slot, gen::PID pid,
     envelope->lane = core::Lane::kUrgent;
     outcome = slot.mailbox().Push(envelope.get());
   }
+  // It is about to end, as it was asked before.
+  if (outcome == core::PushOutcome::kClosed && slot.HasProcess(pid)) return {};
   return delivery_.Accept(slot, pid, outcome, envelope);
 }
 

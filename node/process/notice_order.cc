@@ -32,8 +32,7 @@ bool ProcessRunner::PutInOrder(core::Envelope& notice) {
   if (taking_.HasQueue()) {
     GetQueueLane()->PutBehind(core::EnvelopePtr(&notice), mailbox_);
   } else {
-    // The process itself cannot find its mailbox closed or full.
-    (void)mailbox_.PushBeyondBound(&notice);
+    mailbox_.PutLast(&notice);
   }
   return true;
 }

@@ -218,12 +218,21 @@ std::uint64_t Process::ReturningMessages() {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(late, 0));
 }
 
-bool Process::TryRefuseMain() {
-  PoolSlot& pool = GetPoolSlot();
-  pool.refuses.store(true, std::memory_order_seq_cst);
-  if (mailbox_.IsRedirected() || mailbox_.TryRedirect()) return true;
-  pool.refuses.store(false, std::memory_order_relaxed);
-  return false;
+void Process::RefuseMain() {
+  mailbox_.RefuseMain();
+  // Nobody may be left to resume it, and what waits comes also if it was held.
+  end_requests_.NoteStopAsked(Generation());
+  suspended_.store(false, std::memory_order_relaxed);
+  HoldMainLane(false);
+  // Not all that waits reaches the behaviour: what has expired does not. So it hears of the end of the lane.
+  if (mailbox_.MainDepthApprox() != 0) {
+    auto last = core::MakeEnvelope<gen::Reason>(
+        static_cast<std::uint8_t>(gen::EnvelopeKind::kStopAfterThis), core::Lane::kMain);
+    last->from = Self().ToAddress();
+    last->generation = Generation();
+    mailbox_.PutLast(last.release());
+  }
+  rooms_.back_pressure.ServeMore(*this);  // who waits for room hears that there will be none
 }
 
 }  // namespace ergon::node

@@ -171,7 +171,7 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   void AcceptMain() override;
   [[nodiscard]] bool IsMainRedirected() const override { return mailbox_.IsRedirected(); }
   [[nodiscard]] std::uint64_t ReturningMessages() override;
-  [[nodiscard]] bool TryRefuseMain() override;
+  void RefuseMain() override;
 
  private:
   [[nodiscard]] gen::ProcessHost& Host() noexcept override { return *this; }

@@ -173,8 +173,7 @@ class ProcessRunner : public ProcessSlot {
   // Return whether the envelope is to be released. If not, it is somebody else's now, or Finish needs it.
   bool HandlePlain(core::Envelope& envelope);
   bool HandleEnvelope(core::Envelope& envelope);
-  // Returns whether the envelope is a gen::ProcessChange or a gen::NodeChange, see change.cc.
-  [[nodiscard]] bool IsChange(core::Envelope& envelope) const noexcept;
+  [[nodiscard]] bool IsChange(core::Envelope& envelope) const noexcept;  // see change.cc
   void HandleChange(core::Envelope& envelope);
   bool HandleByKind(core::Envelope& envelope);
   bool PutInOrder(core::Envelope& notice);  // true: it is the mailbox's again, see notice_order.cc
@@ -207,6 +206,7 @@ class ProcessRunner : public ProcessSlot {
   core::Envelope* TakeNext();     // made, if it was not
   core::Envelope* NextUnusual();  // unless taking_.IsUsual(), when it is mailbox_.Pop()
   core::Envelope* NextInQueue();
+  bool PutStopLast(core::Envelope& stop);  // false: it must be heeded now
   [[nodiscard]] bool IsAskedToStop() const noexcept;
   [[nodiscard]] bool TakesMain() const { return !taking_.IsMainHeld() || TakesHeldMain(); }
   [[nodiscard]] bool TakesHeldMain() const;

@@ -141,16 +141,15 @@ void Process::StashOwn(core::EnvelopePtr envelope) {
 void Process::EnqueueOwn(core::EnvelopePtr envelope) {
   MakeOwn(*envelope);
   // Inside of a turn: the mailbox is open, and will be looked at.
-  core::PushOutcome outcome;
   if (taking_.HasQueue()) {
     envelope->lane = core::Lane::kUrgent;
-    outcome = mailbox_.Push(envelope.get());
+    if (mailbox_.Push(envelope.get()) != core::PushOutcome::kPushed) return;
   } else {
     CountOwnInMain(1);
     envelope->lane = core::Lane::kMain;
-    outcome = mailbox_.PushBeyondBound(envelope.get());
+    mailbox_.PutLast(envelope.get());
   }
-  if (outcome == core::PushOutcome::kPushed) (void)envelope.release();
+  (void)envelope.release();
 }
 
 }  // namespace ergon::node

@@ -1,5 +1,6 @@
 // What a process takes from its mailbox next, where that is not simply the next message.
 #include <ergon/core/messages/mailbox_turn.h>
+#include <ergon/node/delivery/back_pressure.h>
 #include <ergon/node/delivery/unmade_messages.h>
 #include <ergon/node/process/runner.h>
 
@@ -28,6 +29,21 @@ core::Envelope* ProcessRunner::NextInQueue() {
     NoteThrown();
     return nullptr;
   }
+}
+
+// Messages that have come while those before the order were handled were accepted, too.
+bool ProcessRunner::PutStopLast(core::Envelope& stop) {
+  // A pool does that itself, a queue has refused all since it got the order.
+  if (stop.lane != core::Lane::kMain || IsPool() || taking_.HasQueue()) return false;
+  if ((stop.flags & core::Envelope::kFlagInOrder) != 0) return false;
+  if (mailbox_.IsMainRefused()) return true;  // a further order; the first one is the last in line
+  mailbox_.RefuseMain();
+  rooms_.back_pressure.ServeMore(*this);        // who waits for room hears that there will be none
+  if (MainMessagesApprox() == 0) return false;  // what is the behaviour's own need not come
+  stop.flags |= core::Envelope::kFlagInOrder;
+  current_ = nullptr;
+  mailbox_.PutLast(&stop);
+  return true;
 }
 
 bool ProcessRunner::IsAskedToStop() const noexcept {

@@ -326,7 +326,7 @@ bool ProcessRunner::MayBegin(const core::Envelope& request) {
       TakeOverRequest(envelope);
       return true;
     case gen::EnvelopeKind::kStopAfterThis:
-      AskToStop(*envelope.ValueAs<gen::Reason>());
+      if (!PutStopLast(envelope)) AskToStop(*envelope.ValueAs<gen::Reason>());
       return true;
     case gen::EnvelopeKind::kOwnTimer:
       if (envelope.lane == core::Lane::kMain) CountOwnInMain(-1);

@@ -17,7 +17,6 @@ struct PoolSlot {
   std::atomic<bool> open{false};
   // Messages on their way back to the pool, because their receiver's slot has a new process.
   std::atomic<std::int64_t> late{0};
-  std::atomic<bool> refuses{false};     // the pool is ending
   std::atomic<bool> makes_room{false};  // see PoolHost::SetPoolMakesRoom
   // See PoolHost::SetSenderRules. Senders of a pool that keeps to the plain rotation look at the
   // first of these only.
@@ -36,9 +35,7 @@ struct PoolSlot {
   std::atomic<bool> shortage{false};  // see PoolHost::NoteShortage
 
   // Returns whether senders follow only the rotation.
-  [[nodiscard]] bool IsPlain() const noexcept {
-    return !refuses.load(std::memory_order_acquire) && !has_rules.load(std::memory_order_relaxed);
-  }
+  [[nodiscard]] bool IsPlain() const noexcept { return !has_rules.load(std::memory_order_relaxed); }
   // Returns how many messages have come to their end here, as far as it is known from workers that have ended.
   [[nodiscard]] std::uint64_t Settled() const noexcept {
     return settled.load(std::memory_order_relaxed) + overflowed.load(std::memory_order_relaxed);
@@ -49,7 +46,6 @@ struct PoolSlot {
     rotation.Reset();
     open.store(false, std::memory_order_relaxed);
     late.store(0, std::memory_order_relaxed);
-    refuses.store(false, std::memory_order_relaxed);
     makes_room.store(false, std::memory_order_relaxed);
     has_rules.store(false, std::memory_order_relaxed);
     choice.store(gen::SenderChoice::kRotation, std::memory_order_relaxed);

@@ -484,10 +484,7 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
   void AcceptMain() override { redirected = false; }
   std::uint64_t ReturningMessages() override { return 0; }
   bool IsMainRedirected() const override { return redirected; }
-  bool TryRefuseMain() override {
-    if (!main.empty()) return false;
-    return refused = true;
-  }
+  void RefuseMain() override { refused = true; }
   void HoldMain(bool hold) override { main_is_held = hold; }
   void SetMailboxSize(std::uint32_t messages) override { mailbox_size = messages; }
   std::uint64_t MainQueued() const override { return main.size(); }

@@ -1,5 +1,7 @@
 // What a mailbox can do besides taking and giving messages: be full, close and open again for the
 // next process of the slot, redirect its Main lane, and let an envelope go elsewhere.
+#include <utility>
+
 #include "process.h"
 
 namespace ergon::model {
@@ -213,6 +215,64 @@ class Redirection : public Process {
 TEST_CASE("model: redirection of the Main lane, and its end") {
   CheckModel<Redirection>({.name = "mailbox-redirection-2"}, 90);
   CheckModel<Redirection>({.name = "mailbox-redirection-3", .threads = 3, .detours = 4}, 40'000);
+}
+
+// A process that is about to end refuses its Main lane, handles what it has taken, and then the order to end. Pools do so,
+// too, while a sender that finds no workers ends their redirection.
+class Refusal : public Process {
+ public:
+  void Run(int thread) override {
+    if (thread == 0) {
+      (void)Send(Lane::kSystem, kStop);  // "refuse now"
+      return;
+    }
+    PushOutcome outcome = Send(Lane::kMain, thread);
+    if (outcome == PushOutcome::kRedirected) {
+      outcome = Send(MakeItem(Lane::kMain, thread), &Mailbox::PushAndAccept);
+    }
+    outcomes_[thread - 1] = outcome;
+  }
+  void Finish() override {
+    (void)IndexOf(kStop);
+    for (int i = 0; i < 2; ++i) {
+      const int number = i + 1;
+      Check(IsTaken(outcomes_[i]) || outcomes_[i] == PushOutcome::kClosed, "redirected in the end");
+      Check(IsTaken(outcomes_[i]) == IsHandled(number), "taken and lost, or refused and handled");
+      Check(!IsTaken(outcomes_[i]) || IndexOf(number) < IndexOf(kLast), "handled after the order");
+    }
+    Check(mailbox_.Push(MakeItem(Lane::kSystem, 98).release()) == PushOutcome::kMustSchedule,
+          "the process is not idle");
+    core::DisposeEnvelope(mailbox_.Close().express);
+    mailbox_.Open(0);
+    Check(mailbox_.TryIdle(), "not idle in the end");
+    CheckQuiet();
+  }
+
+ private:
+  static constexpr int kLast = 97;
+
+  void Turns() override {
+    do {
+      CheckTurns();
+      if (!std::exchange(begun_, true)) (void)mailbox_.TryRedirect();
+      while (Envelope* envelope = mailbox_.Pop()) {
+        if (NumberOf(envelope) == kStop) {
+          mailbox_.RefuseMain();
+          mailbox_.PutLast(MakeItem(Lane::kMain, kLast).release());
+        }
+        HandleAndRelease(envelope);
+      }
+    } while (!mailbox_.TryIdle());
+  }
+
+  bool begun_ = false;
+  PushOutcome outcomes_[2]{PushOutcome::kClosed, PushOutcome::kClosed};
+};
+
+TEST_CASE(
+    "model: what is taken before the Main lane is refused is handled before the process ends") {
+  CheckModel<Refusal>({.name = "mailbox-refusal-2"}, 60);
+  CheckModel<Refusal>({.name = "mailbox-refusal-3", .threads = 3, .detours = 4}, 20'000);
 }
 
 // The process sends to itself: the envelope released last may be the marker, whose memory must not

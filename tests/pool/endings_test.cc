@@ -72,6 +72,135 @@ TEST_CASE(
   }
 }
 
+// Ends a pool while threads send to it, some of which wait for room. Returns how many messages were accepted, and how many
+// of these were not handled.
+struct Accepted {
+  std::int64_t all = 0;
+  std::int64_t lost = 0;
+};
+Accepted EndUnderFire(const act::PoolStrategy& strategy, Ending ending) {
+  kit::NodeFixture fixture;
+  auto pool = fixture.StartPool(With(fixture.Options(2, 20), strategy));
+  std::atomic<std::int64_t> accepted{0};
+  kit::Threads threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.Start([&, waits = i % 2 == 0] {
+      for (int number = 0;; ++number) {
+        const auto sent = waits ? fixture.node.SendOrWait(pool.pid(), Job{number}, kit::kDeadline)
+                                : fixture.node.Send(pool.pid(), Job{number});
+        if (sent) {
+          accepted.fetch_add(1);
+        } else if (sent.error() != gen::ErrProcessMailboxFull) {
+          return;  // it takes nothing more
+        }
+      }
+    });
+  }
+  CHECK(Eventually([&] { return accepted.load() > 200; }));
+  switch (ending) {
+    case Ending::kExitSignal:
+      CHECK(fixture.node.SendExit(pool.pid(), gen::Reason::Shutdown()));
+      break;
+    case Ending::kStopProcess:
+      CHECK(fixture.node.StopProcess(pool.pid(), kit::kDeadline));
+      break;
+    case Ending::kNodeStop:
+      fixture.node.Stop();
+      break;
+  }
+  threads.Join();
+  CHECK(fixture.EventuallyGone(pool.pid()));
+  const auto handled = static_cast<std::int64_t>(fixture.workers->done.Values().size());
+  return {accepted.load(), accepted.load() - handled};
+}
+
+TEST_CASE(
+    "Endings: what a pool accepts while it is asked to end is handled, also of who waits for "
+    "room") {
+  for (const Ending ending : {Ending::kExitSignal, Ending::kStopProcess, Ending::kNodeStop}) {
+    ForEachStrategy([&](const act::PoolStrategy& strategy) {
+      for (int round = 0; round < 5; ++round) {
+        const Accepted accepted = EndUnderFire(strategy, ending);
+        CHECK(accepted.all > 200);
+        CHECK(accepted.lost == 0);
+      }
+    });
+  }
+}
+
+TEST_CASE("Endings: the last message that waits has expired: the pool ends all the same") {
+  kit::NodeFixture fixture;
+  act::PoolOptions options = With(fixture.Options(1), act::PoolStrategy::SharedQueue());
+  options.shutdown_timeout = gen::kInfinite;
+  auto pool = fixture.StartPool(options);
+  kit::ThreadGate gate;
+  kit::Threads threads;
+  threads.Start([&] {
+    CHECK(pool.Run<bool>([enter = gate.Holder()](kit::ManagedPool&) {
+      enter();
+      return true;
+    }));
+  });
+  REQUIRE(Eventually([&] { return gate.Entered() == 1; }));
+  CHECK(fixture.node.Call<std::int64_t>(pool.pid(), Ask{1}, {.timeout = 1ms}).error() ==
+        gen::ErrTimeout);
+  CHECK(fixture.node.SendExit(pool.pid(), gen::Reason::Shutdown()));
+  gate.Open();
+  threads.Join();
+  CHECK(fixture.EventuallyGone(pool.pid()));
+}
+
+TEST_CASE("Endings: a pool that is suspended hands out what it has accepted, and ends") {
+  kit::NodeFixture fixture;
+  act::PoolOptions options = With(fixture.Options(1), act::PoolStrategy::SharedQueue());
+  options.shutdown_timeout = gen::kInfinite;
+  auto pool = fixture.StartPool(options);
+  CHECK(fixture.node.Suspend(pool.pid()));
+  for (int i = 0; i < 3; ++i) CHECK(fixture.node.Send(pool.pid(), Job{i}));
+  CHECK(fixture.node.SendExit(pool.pid(), gen::Reason::Shutdown()));
+  CHECK(fixture.EventuallyGone(pool.pid()));
+  CHECK(fixture.workers->done.Values() == Sequence(0, 3));
+}
+
+// Keeps all messages for later, which never comes.
+class Keeper : public act::Actor {
+ private:
+  gen::Status HandleMessage(gen::PID, gen::Message& message) override {
+    CHECK(Stash(message));
+    return gen::Continue();
+  }
+  gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message& request) override {
+    CHECK(Stash(request));
+    return gen::NoReply();
+  }
+};
+
+TEST_CASE(
+    "Endings: what workers keep in their stashes is lost with them, at once, and callers are "
+    "told") {
+  ForEachStrategy([](const act::PoolStrategy& strategy) {
+    kit::NodeFixture fixture;
+    act::PoolOptions options = With(fixture.Options(2), strategy);
+    options.worker_factory = gen::Factory<Keeper>();
+    options.shutdown_timeout = kit::kDeadline;
+    auto pool = fixture.StartPool(options);
+    CHECK(fixture.node.Send(pool.pid(), Job{1}));
+    auto answer = fixture.node.CallAsync<std::int64_t>(pool.pid(), Ask{2});
+    CHECK(Eventually([&] {
+      int kept = 0;
+      for (const gen::PID worker : pool.Workers()) {
+        kept += static_cast<int>(fixture.node.ProcessInfo(worker)->messages_held);
+      }
+      return kept == 2;
+    }));
+    const std::uint64_t spawned = fixture.node.Info().processes_spawned;
+    CHECK(fixture.node.StopProcess(pool.pid(), kit::kDeadline));
+    CHECK(answer.get().error() == gen::ErrProcessTerminated);
+    CHECK(fixture.node.Info().processes_spawned <= spawned + 2);  // one try for each
+    CHECK(fixture.node.Info().dropped_terminated == 2);
+  });
+}
+
 TEST_CASE("Endings: a worker that crashes while the pool ends: another one handles its queue") {
   ForEachStrategy([&](const act::PoolStrategy& strategy) {
     kit::NodeFixture fixture;

@@ -180,7 +180,7 @@ void ErgonMessageReceiver::AnswerRoom(Connection& connection, const ErgonMessage
   const core::Mailbox& mailbox = process->mailbox();
   std::string answer;
   TermWriter writer(answer);
-  if (process->IsPool() || mailbox.IsRedirected()) {
+  if (process->IsPool() || mailbox.IsRedirected() || mailbox.IsMainRefused()) {
     writer.Atom("unknown");  // that of a worker, or one with rules of its own
   } else {
     writer.Tuple(2);

@@ -144,6 +144,50 @@ TEST_CASE_FIXTURE(DispatchStateTest, "dispatch state: a push that ends the redir
   CHECK(state.PushAndAccept(two.get()) == PushOutcome::kMustSchedule);
 }
 
+TEST_CASE_FIXTURE(DispatchStateTest,
+                  "dispatch state: refused takes nothing, in whatever way, until it is closed") {
+  state.Open();
+  SUBCASE("empty") { CHECK(state.TryRefuse(nullptr)); }
+  SUBCASE("redirected") {
+    REQUIRE(state.TryRedirect(nullptr));
+    CHECK(state.TryRefuse(nullptr));
+  }
+  SUBCASE("with something above the marker") {
+    (void)Push(two);
+    (void)Push(three);
+    CHECK_FALSE(state.TryRefuse(nullptr));
+    CHECK_FALSE(state.TryRefuse(two.get()));
+    CHECK_FALSE(state.IsRefused());
+    CHECK(state.TryRefuse(three.get()));
+  }
+  CHECK(state.IsRefused());
+  CHECK_FALSE(state.IsRedirected());
+  CHECK_FALSE(state.IsClosed());
+  CHECK(state.TryRefuse(nullptr));  // again
+  const std::uint32_t count = state.CountApprox();
+  const auto check_refused = [&] {
+    CHECK(Push(one) == PushOutcome::kClosed);
+    CHECK(state.TryPush(one.get(), 0, taken) == PushOutcome::kUntried);
+    CHECK(state.PushAndAccept(one.get()) == PushOutcome::kClosed);
+  };
+  check_refused();
+  CHECK_FALSE(state.TryRedirect(nullptr));
+  state.Accept();
+  CHECK(state.IsRefused());
+  CHECK_FALSE(state.WakeIfIdle());
+  CHECK(state.TryIdle(nullptr));
+  CHECK(state.IsIdle());
+  check_refused();
+  CHECK(state.WakeIfIdle());
+  CHECK(state.IsRefused());
+  CHECK(state.CountApprox() == count);
+  CHECK(state.Top() == nullptr);
+  CHECK(state.Close() == nullptr);
+  CHECK(state.IsClosed());
+  state.Open();
+  CHECK(Push(one) == PushOutcome::kPushed);
+}
+
 TEST_CASE_FIXTURE(DispatchStateTest, "dispatch state: closing in every state gives out the stack") {
   SUBCASE("busy") {
     state.Open();

@@ -35,6 +35,7 @@ TEST_CASE_FIXTURE(MailboxTest, "mailbox: random operations against a model") {
     bool open = false;
     bool idle = false;
     bool redirected = false;
+    bool refused = false;
     Envelope* current = nullptr;
     std::uint64_t next = 0;
     int wrong = 0;
@@ -57,17 +58,17 @@ TEST_CASE_FIXTURE(MailboxTest, "mailbox: random operations against a model") {
       std::optional<PushOutcome> refusal;
       PushOutcome outcome{};
       const unsigned how = random() % 8;
-      if (!open) refusal = PushOutcome::kClosed;
+      if (!open || refused) refusal = PushOutcome::kClosed;
       if (how == 0) {
         outcome = Give(std::move(envelope), [&](Envelope* e) { return mailbox.PushAndAccept(e); });
-        if (open) redirected = false;
+        if (open && !refused) redirected = false;
       } else {
-        if (open && redirected) refusal = PushOutcome::kRedirected;
+        if (open && redirected && !refused) refusal = PushOutcome::kRedirected;
         if (how == 1) {
           outcome =
               Give(std::move(envelope), [&](Envelope* e) { return mailbox.PushBeyondBound(e); });
         } else {
-          if (open && !redirected && capacity != 0 && main.size() >= capacity) {
+          if (open && !redirected && !refused && capacity != 0 && main.size() >= capacity) {
             refusal = PushOutcome::kFull;
           }
           outcome = Give(std::move(envelope), [&](Envelope* e) { return mailbox.Push(e); });
@@ -100,7 +101,12 @@ TEST_CASE_FIXTURE(MailboxTest, "mailbox: random operations against a model") {
           if (chance(20)) {
             mailbox.Detach(current);
             EnvelopePtr mine(current);
-            if (mine->lane == Lane::kMain && chance(50)) push_main(std::move(mine));
+            if (mine->lane == Lane::kMain && chance(50)) {
+              push_main(std::move(mine));
+            } else if (mine->lane == Lane::kMain && !redirected && chance(50)) {
+              main.push_back(NumberOf(mine.get()));
+              mailbox.PutLast(mine.release());
+            }
           } else {
             if (chance(10)) ConsumeValue(*current);
             mailbox.Release(current);
@@ -127,14 +133,18 @@ TEST_CASE_FIXTURE(MailboxTest, "mailbox: random operations against a model") {
         idle = mailbox.TryIdle(with_main);
         wrong += idle != expected;
       } else if (operation == 13) {
-        if (redirected) {
+        if (chance(2)) {
+          mailbox.RefuseMain();
+          refused = true;
+          redirected = false;
+        } else if (redirected) {
           mailbox.AcceptMain();
           redirected = false;
         } else {
           redirected = mailbox.TryRedirect();
-          wrong += redirected != main.empty();
+          wrong += redirected != (main.empty() && !refused);
         }
-        wrong += mailbox.IsRedirected() != redirected;
+        wrong += mailbox.IsRedirected() != redirected || mailbox.IsMainRefused() != refused;
       } else if (operation == 14) {
         wrong += mailbox.MainDepthApprox() != main.size();
         capacity = random() % 5;
@@ -147,7 +157,7 @@ TEST_CASE_FIXTURE(MailboxTest, "mailbox: random operations against a model") {
         main.clear();
         system.clear();
         urgent.clear();
-        open = redirected = false;
+        open = redirected = refused = false;
       }
     }
     CHECK(wrong == 0);

@@ -441,6 +441,49 @@ TEST_CASE_FIXTURE(MailboxTest, "mailbox: closing gives out everything in order")
   CHECK(Urgent(7) == PushOutcome::kClosed);
 }
 
+TEST_CASE_FIXTURE(MailboxTest,
+                  "mailbox: a refused lane keeps what it has, and takes what its owner puts last") {
+  mailbox.Open(2);
+  (void)Main(1);
+  SUBCASE("before anything was taken") {}
+  SUBCASE("with more behind the one that is handled") {
+    Envelope* const current = mailbox.Pop();
+    (void)Main(1);
+    mailbox.RefuseMain();
+    CHECK(mailbox.MainDepthApprox() == 1);
+    mailbox.Release(current);
+  }
+  SUBCASE("when one is detached and comes back") {
+    Envelope* const current = mailbox.Pop();
+    mailbox.Detach(current);
+    mailbox.RefuseMain();
+    mailbox.PutLast(current);
+  }
+  mailbox.RefuseMain();
+  CHECK(mailbox.IsMainRefused());
+  CHECK(Main(7) == PushOutcome::kClosed);
+  mailbox.PutLast(Make(Lane::kMain, 8).release());
+  mailbox.PutLast(Make(Lane::kMain, 9).release());
+  (void)Urgent(5);
+  CHECK(Handle() == 5);
+  CHECK(Handle() == 1);
+  CHECK(mailbox.MainDepthApprox() == 2);
+  CHECK_FALSE(mailbox.TryIdle());
+  CHECK(Handle() == 8);
+  CHECK(Handle() == 9);
+  CHECK(mailbox.MainDepthApprox() == 0);
+  REQUIRE(mailbox.TryIdle());
+  CHECK(Main(7) == PushOutcome::kClosed);
+  CHECK(System(6) == PushOutcome::kMustSchedule);
+  CHECK(Handle() == 6);
+  const Mailbox::Rest rest = mailbox.Close();
+  CHECK(rest.main == nullptr);
+  CHECK(rest.express == nullptr);
+  mailbox.Open(0);
+  CHECK(Main(1) == PushOutcome::kPushed);
+  CHECK(Handle() == 1);
+}
+
 TEST_CASE_FIXTURE(MailboxTest, "mailbox: closing what is redirected, held or empty") {
   SUBCASE("redirected") {
     mailbox.Open(0);
