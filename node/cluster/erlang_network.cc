@@ -123,8 +123,14 @@ gen::Result<std::string> CookieOf(const ErlangOptions& options) {
 gen::Result<std::shared_ptr<asio::ssl::context>> TlsContext(const TlsOptions& options) {
   const char* field = "certificate_file";
   std::string file = options.certificate_file;
+  const auto is_encrypted = std::make_shared<bool>(false);
   try {
     auto tls = std::make_shared<asio::ssl::context>(asio::ssl::context::tls);
+    // Else OpenSSL asks at the terminal, and waits.
+    tls->set_password_callback([is_encrypted](std::size_t, asio::ssl::context::password_purpose) {
+      *is_encrypted = true;
+      return std::string();
+    });
     tls->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_sslv2 |
                      asio::ssl::context::no_sslv3 | asio::ssl::context::no_tlsv1 |
                      asio::ssl::context::no_tlsv1_1);
@@ -142,7 +148,12 @@ gen::Result<std::shared_ptr<asio::ssl::context>> TlsContext(const TlsOptions& op
     tls->set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert);
     return tls;
   } catch (const std::system_error& error) {
-    return node::Incorrect(fmt::format("network: tls.{} '{}': {}", field, file, error.what()));
+    return node::Incorrect(
+        fmt::format("network: tls.{} '{}': {}", field, file,
+                    *is_encrypted && std::string_view(field) == "private_key_file"
+                        ? "it is encrypted, and nobody is there to give the passphrase: keep it "
+                          "without one, in a file that only its owner can read"
+                        : error.what()));
   }
 }
 

@@ -27,8 +27,10 @@
 namespace ergon::dist {
 namespace {
 
-// For what is to be written when the node stops.
-constexpr std::chrono::seconds kLastWords{1};
+// For what is to be written, and read by the peers, when the node stops.
+constexpr std::chrono::seconds kLastWords{3};
+// For what the thread of the network does then.
+constexpr std::chrono::seconds kLastWork{1};
 
 }  // namespace
 
@@ -236,12 +238,12 @@ void ErlangTransport::Close() {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   asio::post(context_, [this] {
-    for (const auto& connection : connections_.All()) connection->Fail("the node is stopping");
+    for (const auto& connection : connections_.All()) connection->Fail(kStopping);
     group_timer_.Cancel();
     tasks_.Cancel();
   });
   // All that waits has been cancelled, unless a peer keeps the thread busy.
-  if (ended_.wait_for(kLastWords) != std::future_status::ready) context_.stop();
+  if (ended_.wait_for(kLastWork) != std::future_status::ready) context_.stop();
   thread_.join();
   tasks_.Cancel();
 }

@@ -27,7 +27,7 @@ class Transport {
  public:
   virtual ~Transport() = default;
 
-  // Writes what waits, for a second at most, and closes all connections; links and monitors of other nodes get
+  // Writes what waits, for three seconds at most, and closes all connections; links and monitors of other nodes get
   // noconnection there. Call it when all processes of the node have ended. Calling it twice has no effect.
   virtual void Close() = 0;
   // Returns kIncorrect, with a text that names it, for a name that no process of another node can be asked for by.

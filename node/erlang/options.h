@@ -12,11 +12,11 @@
 namespace ergon::dist {
 
 // Files in PEM format. Both sides of a connection show certificates that the authorities have signed. The side that
-// connects also checks that the host of the node's name is among the DNS names of the peer's certificate, as Erlang
-// does.
+// connects also checks that the host of the node's name is among the DNS names of the peer's certificate, as Erlang does;
+// if it is an address, it may be among the addresses there instead, which Erlang does not look at.
 struct TlsOptions {
   std::string certificate_file;  // of this node, with the intermediate certificates
-  std::string private_key_file;
+  std::string private_key_file;  // without a passphrase
   std::string authorities_file;
 };
 

@@ -29,6 +29,13 @@ namespace {
 // node with many timers spend its time. They are late by less than this.
 constexpr std::int64_t kSlack = 250'000;  // ns
 
+void RestartCallsAfter(int signal) noexcept {
+  struct sigaction action {};
+  if (::sigaction(signal, nullptr, &action) != 0) return;
+  action.sa_flags |= SA_RESTART;
+  (void)::sigaction(signal, &action, nullptr);
+}
+
 }  // namespace
 
 struct IoThread::Impl {
@@ -58,7 +65,11 @@ struct IoThread::Impl {
   struct Signals {
     Signals(asio::io_context& context, std::vector<int> numbers, std::function<void(int)> function)
         : which(std::move(numbers)), set(context), on_signal(std::move(function)) {
-      for (const int signal : which) set.add(signal);
+      for (const int signal : which) {
+        set.add(signal);
+        // Those that do not end the node shall not end what the program waits for: a read of its standard input.
+        if (signal != SIGINT && signal != SIGTERM) RestartCallsAfter(signal);
+      }
     }
     void Await() {
       set.async_wait([this](const asio::error_code& error, int signal) {

@@ -375,6 +375,34 @@ TEST_CASE("cluster: a node that stops says good-bye") {
   CHECK(cluster.a.Call<int>(cluster.OnB("listener"), Sum{}).error() == gen::ErrNoConnection);
 }
 
+// While the peer sends as well: a socket that is closed with something unread loses what is under way.
+TEST_CASE(
+    "cluster: what a node has sent before it stops arrives, however much comes in meanwhile") {
+  constexpr int kMessages = 20'000;
+  for (int round = 0; round < 5; ++round) {
+    Cluster cluster("last" + std::to_string(round));
+    const auto seen = std::make_shared<Seen>();
+    const auto ignored = std::make_shared<Seen>();
+    cluster.b.SpawnRegister("listener", gen::Factory<Listener>(seen)).value();
+    cluster.a.SpawnRegister("listener", gen::Factory<Listener>(ignored)).value();
+    const gen::ProcessID on_a{"listener", cluster.a.Name()};
+    cluster.b
+        .Spawn([&, on_a](gen::Process& self) {
+          while (self.Send(on_a, Line{0, std::string(1'000, 'x')})) (void)self.Sleep(0ns);
+        })
+        .value();
+    REQUIRE(kit::Eventually([&] { return ignored->size() > 100; }));
+    int sent = 0;
+    while (sent < kMessages) {
+      if (cluster.a.SendOrWait(cluster.OnB("listener"), Line{sent, "text"}, kit::kDeadline)) ++sent;
+    }
+    cluster.a.Stop();
+    CHECK(cluster.a.Info().dropped_no_connection == 0);
+    CHECK_FALSE(cluster.log_a.Contains("closed by the other side"));
+    CHECK(kit::Eventually([&] { return seen->size() == kMessages; }));
+  }
+}
+
 TEST_CASE("cluster: simultaneous connects become one connection, and lose nothing") {
   for (int round = 0; round < 40; ++round) {
     Cluster cluster("both" + std::to_string(round));
@@ -581,26 +609,37 @@ TEST_CASE("cluster: a peer that comes again under its name gets another connecti
 // A certificate of an authority of the test, as both sides of TLS want it.
 class Certificates {
  public:
-  Certificates() {
+  // `names`: the alternative names of the subject.
+  explicit Certificates(const std::string& names = "DNS:127.0.0.1,IP:127.0.0.1") {
     char name[] = "/tmp/ergon_certificates_XXXXXX";
     REQUIRE(::mkdtemp(name) != nullptr);
     folder_ = name;
     const std::string in = "cd " + folder_ + " && ";
-    REQUIRE(
-        std::system(
-            (in + "openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 "
-                  "-subj /CN=authority 2>/dev/null && openssl req -newkey rsa:2048 -nodes -keyout "
-                  "node.key -out node.csr -subj /CN=node 2>/dev/null && printf "
-                  "'subjectAltName=DNS:127.0.0.1,IP:127.0.0.1' > names && openssl x509 -req -in "
-                  "node.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out node.pem -days 2 "
-                  "-extfile names 2>/dev/null")
-                .c_str()) == 0);
+    REQUIRE(std::system(
+                (in +
+                 "openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 "
+                 "-subj /CN=authority 2>/dev/null && openssl req -newkey rsa:2048 -nodes -keyout "
+                 "node.key -out node.csr -subj /CN=node 2>/dev/null && printf "
+                 "'subjectAltName=" +
+                 names +
+                 "' > names && openssl x509 -req -in "
+                 "node.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out node.pem -days 2 "
+                 "-extfile names 2>/dev/null")
+                    .c_str()) == 0);
   }
   ~Certificates() { (void)std::system(("rm -r " + folder_).c_str()); }
   Certificates(const Certificates&) = delete;
   Certificates& operator=(const Certificates&) = delete;
   [[nodiscard]] TlsOptions Options() const {
     return {folder_ + "/node.pem", folder_ + "/node.key", folder_ + "/ca.pem"};
+  }
+  // With a key that needs a passphrase.
+  [[nodiscard]] TlsOptions Encrypted() const {
+    REQUIRE(std::system(("cd " + folder_ +
+                         " && openssl pkey -in node.key -aes128 -passout "
+                         "pass:secret -out locked.key")
+                            .c_str()) == 0);
+    return {folder_ + "/node.pem", folder_ + "/locked.key", folder_ + "/ca.pem"};
   }
 
  private:
@@ -626,12 +665,15 @@ TEST_CASE("cluster: over TLS, with certificates on both sides") {
   REQUIRE(kit::Eventually([&] { return seen->size() == 1000; }));
   // Without TLS, and with a certificate of another authority.
   CHECK_FALSE(Diagnose("doctor@127.0.0.1", "tlsa@127.0.0.1", ClusterOptions()));
+  CHECK(kit::Eventually([&] { return log_a.Contains("TLS: the peer speaks no TLS: give both"); }));
   const Certificates other;
   ErlangOptions stranger = ClusterOptions();
   stranger.tls = other.Options();
   const auto refused = Diagnose("doctor@127.0.0.1", "tlsa@127.0.0.1", stranger);
   REQUIRE_FALSE(refused);
-  CHECK(refused.error().ToString().find("TLS") != std::string::npos);
+  CHECK_MESSAGE(
+      refused.error().ToString().find("TLS: the peer's certificate: ") != std::string::npos,
+      refused.error().ToString());
   // Garbage instead of a greeting.
   {
     Client client(port);
@@ -670,6 +712,72 @@ TEST_CASE("cluster: over TLS, with certificates on both sides") {
   CHECK(kit::Eventually([&] {
     return log_a.Contains("no connection with tlsb@127.0.0.1: closed by the other side");
   }));
+}
+
+TEST_CASE(
+    "cluster: over TLS, the host may be a name or an address of the certificate, or it is told") {
+  const auto diagnosed = [](const char* names) {
+    const Certificates mine(names);
+    ErlangOptions options = ClusterOptions();
+    options.tls = mine.Options();
+    kit::LogCapture log;
+    auto node = TryStart("tlsn@127.0.0.1", log, options).value();
+    auto found = Diagnose("doctor@127.0.0.1", "tlsn@127.0.0.1", options);
+    return found ? std::string() : found.error().ToString();
+  };
+  CHECK(diagnosed("DNS:127.0.0.1").empty());
+  CHECK(diagnosed("IP:127.0.0.1").empty());
+  const std::string other = diagnosed("DNS:elsewhere,IP:127.0.0.2");
+  CHECK_MESSAGE(other.find("the peer's certificate: it does not name the host '127.0.0.1'") !=
+                    std::string::npos,
+                other);
+}
+
+TEST_CASE("cluster: over TLS, who shows a certificate that the peer does not accept is told so") {
+  const Certificates mine;
+  const Certificates other;
+  ErlangOptions options = ClusterOptions();
+  options.tls = mine.Options();
+  kit::LogCapture log;
+  auto node = TryStart("tlsr@127.0.0.1", log, options).value();
+  options.tls = TlsOptions{other.Options().certificate_file, other.Options().private_key_file,
+                           mine.Options().authorities_file};
+  const auto refused = Diagnose("doctor@127.0.0.1", "tlsr@127.0.0.1", options);
+  REQUIRE_FALSE(refused);
+  // The connection may end before this side has read the alert.
+  const std::string text = refused.error().ToString();
+  CHECK_MESSAGE((text.find("the peer refuses this node's certificate: ") != std::string::npos ||
+                 text.find("or refuses this node's certificate") != std::string::npos),
+                text);
+  CHECK(kit::Eventually([&] { return log.Contains("TLS: the peer's certificate: "); }));
+}
+
+TEST_CASE("cluster: nobody is asked for the passphrase of a key") {
+  const Certificates mine;
+  ErlangOptions options = ClusterOptions();
+  options.tls = mine.Encrypted();
+  kit::LogCapture log;
+  const auto node = TryStart("locked@127.0.0.1", log, options);
+  REQUIRE_FALSE(node);
+  CHECK(node.error() == gen::ErrIncorrect);
+  CHECK_MESSAGE(node.error().ToString().find("locked.key': it is encrypted") != std::string::npos,
+                node.error().ToString());
+}
+
+TEST_CASE("cluster: a plain node is told that its peer speaks TLS") {
+  kit::LogCapture log;
+  auto node = TryStart("plain@127.0.0.1", log).value();
+  const Certificates mine;
+  ErlangOptions options = ClusterOptions();
+  options.tls = mine.Options();
+  const auto found = Diagnose("doctor@127.0.0.1", "plain@127.0.0.1", options);
+  REQUIRE_FALSE(found);
+  CHECK_MESSAGE(
+      found.error().ToString().find("TLS: the peer has closed the connection: it speaks no TLS") !=
+          std::string::npos,
+      found.error().ToString());
+  CHECK(
+      kit::Eventually([&] { return log.Contains("the peer speaks TLS, and this node does not"); }));
 }
 
 TEST_CASE("cluster: options are checked before anything is opened") {

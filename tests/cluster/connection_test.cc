@@ -265,6 +265,7 @@ TEST_CASE(
       if (end == End::kClose) pair.connection->CloseWhenWritten();
       if (end == End::kFail) pair.connection->Fail("for the test");
       if (end != End::kFail) CHECK(receives_all());
+      if (end == End::kClose) pair.peer.close();  // until then it is listened to
       if (end == End::kNone) pair.connection->Fail("for the test");
       pair.context.run();
       CHECK(pair.downs == 1);

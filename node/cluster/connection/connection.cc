@@ -24,6 +24,9 @@ constexpr int kStreamWrites = 4;
 constexpr std::chrono::microseconds kStreamPause(100);
 constexpr std::size_t kWorthAWrite = 64 * 1024;
 
+// How long a peer that takes nothing more is read.
+constexpr std::chrono::seconds kMostRead(1);
+
 // A peer without one of them gets frames in another form.
 constexpr std::uint64_t kFlagsOfFrames = kFlagSendSender | kFlagBigTraceLabels | kFlagExitPayload;
 
@@ -102,8 +105,6 @@ void Connection::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& pee
     flags_ = peer.flags;
     const std::string waited = std::exchange(out_, {});
     peer_creation_ = peer.creation;
-    asio::error_code ignored;
-    stream->socket().set_option(asio::ip::tcp::no_delay(true), ignored);
     stream_ = std::move(stream);
     state_ = State::kUp;
     is_by_peer_ = by_peer;
@@ -150,7 +151,7 @@ void Connection::WakeWaiters() {
 }
 
 void Connection::Flush() {
-  if (is_writing_) return;  // Written goes on
+  if (is_writing_ || cannot_write_) return;  // Written goes on
   {
     const auto lock = LockSoon(*mutex_);
     if (state_ != State::kUp) return;
@@ -163,10 +164,14 @@ void Connection::Flush() {
     writing_messages_ = std::exchange(out_messages_, 0);
     writing_sends_ = std::exchange(out_sends_, 0);
     writing_answers_ = std::exchange(out_answers_, 0);
+    if (writing_.empty() && close_when_written_) {
+      cannot_write_ = true;
+      stream_->EndSending();
+    }
   }
   if (std::exchange(has_paused_, false) && writing_.empty()) stream_writes_ = 0;
   if (writing_.empty()) {
-    if (close_when_written_) Fail("the node is stopping");
+    if (cannot_write_) TakeHeld();
     return;
   }
   is_writing_ = true;
@@ -177,8 +182,9 @@ void Connection::Flush() {
 
 void Connection::Written(const std::string& error) {
   is_writing_ = false;
+  if (state_ == State::kDown) return;  // this thread alone changes it
   if (!error.empty()) {
-    Fail(error);
+    NoteUnwritable(error);
     return;
   }
   std::vector<RoomWaiter> waiters;
@@ -202,6 +208,21 @@ void Connection::Written(const std::string& error) {
   } else {
     Flush();
   }
+}
+
+// What the peer has sent before is there, and is handled first: Read finds the end.
+void Connection::NoteUnwritable(const std::string& error) {
+  {
+    std::lock_guard lock(*mutex_);
+    cannot_write_ = true;
+  }
+  unwritable_ = error;
+  TakeHeld();
+  if (state_ == State::kDown) return;
+  pause_.expires_after(kMostRead);
+  pause_.async_wait([self = shared_from_this()](const asio::error_code& cancelled) {
+    if (!cancelled) self->Fail(self->unwritable_);
+  });
 }
 
 void Connection::TakeHeld() {
@@ -258,15 +279,13 @@ void Connection::Fail(const std::string& why, bool is_fault) {
 }
 
 void Connection::CloseWhenWritten() {
-  close_when_written_ = true;
   {
     std::lock_guard lock(*mutex_);
-    if (state_ == State::kUp) {
-      if (flush_due_) return;
-    }
+    close_when_written_ = true;
+    if (state_ == State::kUp && flush_due_) return;
   }
   if (stream_ == nullptr) {
-    Fail("the node is stopping");
+    Fail(kStopping);
   } else {
     Flush();
   }

@@ -185,6 +185,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void PostFlush();    // if none is due
   bool WriteAtOnce();  // false: something is left
   void Flush();
+  void NoteUnwritable(const std::string& error);
   [[nodiscard]] bool NoteWriteOf(std::uint64_t sends) noexcept;
   void FlushAfterPause();
   void Written(const std::string& error);
@@ -209,8 +210,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::size_t writing_size_ = 0;
   std::size_t most_queued_bytes_ = 0;
   std::uint64_t writing_messages_ = 0;
-  // Bytes that were sent as answers.
-  std::size_t out_answers_ = 0;
+  std::size_t out_answers_ = 0;  // bytes that were sent as answers
   std::size_t writing_answers_ = 0;
   // The messages for which no sender waits.
   std::uint64_t out_sends_ = 0;
@@ -223,11 +223,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   RoomWaiters waiters_;
   std::uint64_t flags_ = kOwnFlags;
   std::uint32_t peer_creation_ = 0;
-
+  bool close_when_written_ = false;  // no answers are taken any more
+  bool cannot_write_ = false;        // what waits will not be sent; the rest of what comes is read
   // out_answers_ and writing_answers_ together; changed with the lock.
   std::atomic<std::size_t> answers_ = 0;
   BeginningFunctions beginning_;
-
   // Changed by the network's thread only.
   std::atomic<std::size_t> put_aside_ = 0;
   std::atomic<bool> is_held_ = false;  // nothing is read: no room to put more aside
@@ -239,7 +239,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   int stream_writes_ = 0;  // in a row, see kStreamMessages
   asio::steady_timer pause_;
   bool has_paused_ = false;
-  bool close_when_written_ = false;
+  std::string unwritable_;  // why a write has failed
   Attempts attempts_;
   asio::steady_timer tick_;
   PeerWatch watch_{settings_.tick_time, settings_.send_queue_bytes};

@@ -80,7 +80,13 @@ void Connection::Read() {
       buffer.RemoveFirst(TakeFrames(buffer.Bytes()));
     }
   } catch (const std::system_error& error) {
-    if (error.code() != asio::error::eof) why = error.what();
+    if (error.code() != asio::error::eof) {
+      why = error.what();
+    } else if (close_when_written_) {
+      why = kStopping;
+    } else if (!unwritable_.empty()) {
+      why = unwritable_;
+    }
   } catch (const std::exception& error) {
     why = error.what();
     is_fault = true;
@@ -101,7 +107,7 @@ void Connection::AwaitRoomForAnswers() {
 
 // Also of those that functions are about to give.
 bool Connection::HasRoomForAnswers() noexcept {
-  return !HasUnreadAnswers() && !beginning_.AreTooMany();
+  return cannot_write_ || (!HasUnreadAnswers() && !beginning_.AreTooMany());
 }
 
 void Connection::NoteBegun() {

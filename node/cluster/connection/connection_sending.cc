@@ -46,6 +46,9 @@ void Connection::Send(const Signal& signal, SentAs as) {
 gen::Result<void> Connection::TrySend(const Signal& signal, SentAs as) {
   if (state_ == State::kDown) return gen::ErrNoConnection;
   const bool is_answer = as == SentAs::kAnswer || as == SentAs::kAwaitedAnswer;
+  // Who has asked hears of the loss of the connection.
+  if (is_answer && (close_when_written_ || cannot_write_)) [[unlikely]]
+    return {};
   if (is_answer) {
     ReserveAtOnce(out_, signal.payload.size(),
                   std::min(settings_.send_queue_bytes + 4 * kFewBytes, kMostKeptBytes));

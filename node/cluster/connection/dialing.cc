@@ -4,6 +4,7 @@
 #include <chrono>
 #include <exception>
 #include <optional>
+#include <stdexcept>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include <fmt/core.h>
 #include <asio/error.hpp>
+#include <asio/ssl/error.hpp>
 
 #include <ergon/core/foundations/thrown_text.h>
 
@@ -69,7 +71,7 @@ gen::Result<void> DialAttempt::Connect() {
   }
   try {
     return TryToConnect(peer_.substr(0, at), peer_.substr(at + 1));
-  } catch (const std::system_error& error) {
+  } catch (const std::runtime_error& error) {  // std::system_error, and what StartTls throws
     return NoConnection(
         fmt::format("{}: {}", step_, limit_.expired() ? "it takes too long" : error.what()));
   }
@@ -89,7 +91,6 @@ gen::Result<void> DialAttempt::TryToConnect(const std::string& alive, const std:
   stream_->Connect(addresses, node->port);
   limit_.Check();
   if (settings_.tls != nullptr) {
-    step_ = fmt::format("TLS with {}:{}", host, node->port);
     stream_->StartTls(*settings_.tls, false, host);
     limit_.Check();
   }
@@ -132,18 +133,25 @@ void DialAttempt::Wait() {
 gen::Result<HandshakePeer> ShakeHands(Stream& stream, Handshake handshake) {
   std::vector<std::string> to_send;
   try {
-    std::string begin = handshake.Begin();
-    if (!begin.empty()) stream.WritePacket(begin);
+    const std::string begin = handshake.Begin();
+    if (!begin.empty()) stream.WritePackets({&begin, 1});
     while (!handshake.peer()) {
       const std::string packet = stream.ReadPacket();
       to_send.clear();
       const auto taken = handshake.TakePacket(packet, to_send);
-      for (const std::string& answer : to_send) stream.WritePacket(answer);
+      stream.WritePackets(to_send);  // together: one record of TLS, one packet
       if (!taken) return taken.error();
     }
   } catch (const std::system_error& error) {
     if (error.code() == asio::error::eof || error.code() == asio::error::connection_reset) {
-      return handshake.ClosedByPeer();
+      const gen::Error closed = handshake.ClosedByPeer();
+      if (!stream.IsTls()) return closed;
+      return gen::Error(closed.code(), std::string(closed.detail()) +
+                                           "; or refuses this node's certificate, see its log");
+    }
+    // With TLS 1.3 the peer looks at this node's certificate when this node has ended its handshake.
+    if (error.code().category() == asio::error::get_ssl_category()) {
+      return NoConnection("TLS: " + TlsProblem(error, ""));
     }
     return NoConnection(error.what());
   } catch (const std::exception& error) {
@@ -153,8 +161,7 @@ gen::Result<HandshakePeer> ShakeHands(Stream& stream, Handshake handshake) {
 }
 
 void DialAttempt::End() {
-  asio::error_code ignored;
-  stream_->socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+  stream_->EndSending();
   try {
     for (std::array<char, 1024> some{};;) (void)stream_->ReadSome(some.data(), some.size());
   } catch (const std::system_error&) {  // the end of the stream, or of the time

@@ -36,6 +36,9 @@ class Changeable {
   std::atomic<T> value_;
 };
 
+// Why the connections of a node end that stops.
+inline constexpr const char* kStopping = "the node is stopping";
+
 struct Settings {
   gen::Atom node;
   std::string alive;  // before the @

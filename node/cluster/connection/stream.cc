@@ -12,7 +12,6 @@
 #include <sys/socket.h>
 #include <asio/read.hpp>
 #include <asio/ssl/error.hpp>
-#include <asio/ssl/host_name_verification.hpp>
 #include <asio/write.hpp>
 
 #include <ergon/node/erlang/terms/big_endian.h>
@@ -52,6 +51,7 @@ void Stream::Connect(const Addresses& addresses, std::uint16_t port) {
       tasks_.Await(Cancelling(), [&](auto handler) {
         socket_.async_connect({address, port}, std::move(handler));
       });
+      SendAtOnce();
       return;
     } catch (const std::system_error&) {
       problem = std::current_exception();
@@ -62,15 +62,17 @@ void Stream::Connect(const Addresses& addresses, std::uint16_t port) {
 }
 
 void Stream::StartTls(asio::ssl::context& tls, bool is_server, const std::string& host) {
-  tls_ = std::make_unique<asio::ssl::stream<asio::ip::tcp::socket&>>(socket_, tls);
-  if (!host.empty()) {
-    // The name goes with the greeting, so that a server with several certificates finds the right one.
-    SSL_set_tlsext_host_name(tls_->native_handle(), host.c_str());
-    tls_->set_verify_callback(asio::ssl::host_name_verification(host));
-  }
+  tls_ = std::make_unique<TlsLayer>(socket_, tls);
+  // The name goes with the greeting, so that a server with several certificates finds the right one.
+  if (!host.empty()) SSL_set_tlsext_host_name(tls_->native_handle(), host.c_str());
+  const auto problem = VerifyPeer(*tls_, host);
   const auto side = is_server ? asio::ssl::stream_base::server : asio::ssl::stream_base::client;
-  tasks_.Await(Cancelling(),
-               [&](auto handler) { tls_->async_handshake(side, std::move(handler)); });
+  try {
+    tasks_.Await(Cancelling(),
+                 [&](auto handler) { tls_->async_handshake(side, std::move(handler)); });
+  } catch (const std::system_error& error) {
+    throw std::runtime_error("TLS: " + TlsProblem(error, *problem));
+  }
 }
 
 std::size_t Stream::ReadSome(char* to, std::size_t size) {
@@ -125,6 +127,10 @@ std::string Stream::ReadPacket() {
   const std::size_t length_bytes = tls_ != nullptr ? 4 : 2;
   ReadExactly(length.data() + length.size() - length_bytes, length_bytes);
   const std::size_t size = ReadBigEndian<std::uint32_t>({length.data(), length.size()});
+  if (tls_ == nullptr && IsBeginOfTls(size)) {
+    throw std::runtime_error(
+        "the peer speaks TLS, and this node does not: give both ErlangOptions::tls, or none");
+  }
   if (size > kLongestPacket) {
     throw std::runtime_error(fmt::format("a packet of {} bytes in the handshake", size));
   }
@@ -133,13 +139,20 @@ std::string Stream::ReadPacket() {
   return packet;
 }
 
-void Stream::WritePacket(std::string_view packet) {
+void Stream::WritePackets(std::span<const std::string> packets) {
   std::string bytes;
-  if (tls_ != nullptr) bytes.append(2, '\0');
-  bytes.push_back(static_cast<char>(packet.size() >> 8));
-  bytes.push_back(static_cast<char>(packet.size() & 0xff));
-  bytes.append(packet);
-  Write(bytes);
+  for (const std::string& packet : packets) {
+    if (tls_ != nullptr) bytes.append(2, '\0');
+    bytes.push_back(static_cast<char>(packet.size() >> 8));
+    bytes.push_back(static_cast<char>(packet.size() & 0xff));
+    bytes.append(packet);
+  }
+  if (!bytes.empty()) Write(bytes);
+}
+
+void Stream::SendAtOnce() noexcept {
+  asio::error_code ignored;
+  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
 }
 
 void TimeLimit::Check() const {
@@ -148,6 +161,11 @@ void TimeLimit::Check() const {
 }
 
 void KeepFromChildren(int descriptor) noexcept { (void)::fcntl(descriptor, F_SETFD, FD_CLOEXEC); }
+
+void Stream::EndSending() noexcept {
+  asio::error_code ignored;
+  socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+}
 
 void Stream::Close() noexcept {
   asio::error_code ignored;

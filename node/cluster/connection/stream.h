@@ -5,17 +5,18 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
 #include <asio/ssl/context.hpp>
-#include <asio/ssl/stream.hpp>
 #include <asio/steady_timer.hpp>
 
 #include <ergon/node/cluster/connection/host_lookups.h>
 #include <ergon/node/cluster/connection/tasks.h>
+#include <ergon/node/cluster/connection/tls_problems.h>
 
 namespace ergon::dist {
 
@@ -24,7 +25,9 @@ namespace ergon::dist {
 class Stream {
  public:
   Stream(asio::io_context& context, Tasks& tasks) : tasks_(tasks), socket_(context) {}
-  Stream(asio::ip::tcp::socket socket, Tasks& tasks) : tasks_(tasks), socket_(std::move(socket)) {}
+  Stream(asio::ip::tcp::socket socket, Tasks& tasks) : tasks_(tasks), socket_(std::move(socket)) {
+    SendAtOnce();
+  }
 
   [[nodiscard]] asio::ip::tcp::socket& socket() noexcept { return socket_; }
   // Returns the peer's address, for people; empty: none.
@@ -33,8 +36,10 @@ class Stream {
   // Connects to the first of the addresses that can be reached.
   void Connect(const Addresses& addresses, std::uint16_t port);
   // Encrypts all bytes from here on; both sides show certificates. `host` has to be in the peer's certificate; empty:
-  // any.
+  // any. Throws std::runtime_error with what people have to do if the peers cannot agree.
   void StartTls(asio::ssl::context& tls, bool is_server, const std::string& host);
+
+  [[nodiscard]] bool IsTls() const noexcept { return tls_ != nullptr; }
 
   // The end of the stream is asio::error::eof, over TLS also without a closing message, which a killed node cannot
   // send.
@@ -52,8 +57,11 @@ class Stream {
 
   // Packets of the handshake, with their lengths. A packet of more than 4 KiB is an error.
   std::string ReadPacket();
-  void WritePacket(std::string_view packet);
+  void WritePackets(std::span<const std::string> packets);
 
+  // Lets the peer find the end of the stream behind what was written. If the socket were closed while bytes of the peer
+  // have not been read, the system would throw away what is under way.
+  void EndSending() noexcept;
   // Ends everything that waits.
   void Close() noexcept;
 
@@ -67,6 +75,7 @@ class Stream {
       function(socket_);
     }
   }
+  void SendAtOnce() noexcept;  // not only when what was sent before is acknowledged
   // Returns a function that cancels what waits for the socket.
   [[nodiscard]] std::function<void()> Cancelling() {
     return [this] { Close(); };
@@ -74,7 +83,7 @@ class Stream {
 
   Tasks& tasks_;
   asio::ip::tcp::socket socket_;
-  std::unique_ptr<asio::ssl::stream<asio::ip::tcp::socket&>> tls_;  // null: plain
+  std::unique_ptr<TlsLayer> tls_;  // null: plain
 };
 
 // Keeps programs that this program starts from inheriting a socket.
