@@ -67,9 +67,9 @@ class Node : public GroupMessenger {
 
   // Ends a process at once: the handler that runs is its last, and waiting messages are dropped.
   virtual Result<void> Kill(PID pid) = 0;
-  // Lets a process handle the messages in its mailbox and then end with reason normal. Returns when the process has
-  // ended. Returns kTimeout if the process has not ended within `timeout`; it goes on then. With 0 the function does
-  // not wait. Returns kIncorrect, here and below, for a negative `timeout`; then nothing was done.
+  // Lets a process handle all messages that it has accepted and then end with reason normal: once it has handled those
+  // of its mailbox, senders are told kProcessTerminated. Returns when it has ended, or kTimeout if it has not within
+  // `timeout`; it goes on then. With 0 the function does not wait. Returns kIncorrect, here too, for a negative one.
   virtual Result<void> StopProcess(const Target& to,
                                    std::chrono::nanoseconds timeout = kDefaultCallTimeout) = 0;
   // Suspends a process: its messages of normal priority wait until Resume, while those of high and max priority,
@@ -130,8 +130,7 @@ class Node : public GroupMessenger {
   // order to remember a message: of drops that happen at the same moment only some are remembered, and
   // NodeInfo::drops_not_remembered counts the others. All drops are counted by reason in any case.
   [[nodiscard]] virtual std::vector<DroppedMessage> LastDrops() const = 0;
-  // Returns which processes are suspended in a Call, and whose answers they wait for. Looks at every process, each at
-  // its own moment.
+  // Returns which processes wait in a Call, and for whose answers. Looks at every process, each at its own moment.
   [[nodiscard]] virtual std::vector<WaitEdge> WaitForGraph() const = 0;
   // Writes what the node and each of its processes do now, for people: what to look at when something hangs
   // (node/DEBUGGING.md). First comes a line about the node, which says so when it has stopped, and a line for each turn
@@ -148,7 +147,6 @@ class Node : public GroupMessenger {
   // are written one by one with stream.write(); the rest is left out when the stream fails. A million processes take
   // seconds, 16 bytes each until Dump returns, and 700 bytes each for as long as the node lives: the part of a process
   // that names and links need is made at the first look. In a child made by fork() one line says that there is no node.
-  // Handlers may call Dump, too.
   virtual void Dump(std::ostream& stream) const = 0;
 
   // -- applications: see gen::ApplicationSpec --
@@ -175,8 +173,7 @@ class Node : public GroupMessenger {
   virtual Result<void> StopApplicationForce(Atom name) = 0;
   // Returns a view of an application, or kProcessUnknown if it is not loaded.
   [[nodiscard]] virtual Result<gen::ApplicationInfo> ApplicationInfo(Atom name) const = 0;
-  // Returns the names of the loaded applications.
-  [[nodiscard]] virtual std::vector<Atom> Applications() const = 0;
+  [[nodiscard]] virtual std::vector<Atom> Applications() const = 0;  // those that are loaded
 
   // -- environment: what processes that are spawned from now on inherit; see Process::Env --
 
@@ -187,23 +184,21 @@ class Node : public GroupMessenger {
   // As Env, for a value of any type.
   [[nodiscard]] virtual AnyValue FindEnv(std::string_view name) const = 0;
   [[nodiscard]] virtual Environment EnvList() const = 0;
-  // Sets a value. With an empty value the node forgets the name.
+  // With an empty value the node forgets the name.
   virtual void SetEnv(std::string_view name, AnyValue value) = 0;
 
   // -- cron: see gen::CronJob --
 
   // Adds a job. Returns kIncorrect for a field, which the text names, and kTaken if the name is in use.
   virtual Result<void> AddCronJob(const CronJob& job) = 0;
-  // Removes a job. What the job has started goes on. This and the next three functions return kProcessUnknown if there
-  // is no such job.
+  // What the job has started goes on. This and the next three functions return kProcessUnknown for an unknown job.
   virtual Result<void> RemoveCronJob(Atom name) = 0;
   virtual Result<void> EnableCronJob(Atom name) = 0;
   virtual Result<void> DisableCronJob(Atom name) = 0;
   [[nodiscard]] virtual Result<gen::CronJobInfo> CronJobInfo(Atom name) const = 0;
   // Returns all jobs, in the order of their names' texts.
   [[nodiscard]] virtual std::vector<gen::CronJobInfo> CronJobs() const = 0;
-  // Returns what the enabled jobs will do from `since` on, before `since + duration`, by time, then by name: the first
-  // 10,000 runs.
+  // Returns up to 10,000 runs of the enabled jobs from `since` on, before `since + duration`, by time, then by name.
   [[nodiscard]] virtual std::vector<CronRun> CronRuns(std::chrono::sys_seconds since,
                                                       std::chrono::seconds duration) const = 0;
 
@@ -211,10 +206,14 @@ class Node : public GroupMessenger {
   // comes first), then the others. Processes without a parent are asked, the last one started first, to handle the
   // messages in their mailboxes and to end; each takes its linked children along. Processes that have not ended within
   // NodeOptions::shutdown_timeout are killed. Returns when everything is gone. May be called again. Inside a handler,
-  // and on a thread of a node's I/O, it only begins to stop the node.
-  virtual void Stop() = 0;
+  // and on a thread of a node's I/O, it only begins to stop the node. `why` is what StopReason returns from then on, if
+  // nobody else has begun to stop the node; if it is a failure, the log has it at level error.
+  virtual void Stop(const Reason& why = Reason::Shutdown()) = 0;
   // As Stop, but kills all processes at once.
-  virtual void StopForce() = 0;
+  virtual void StopForce(const Reason& why = Reason::Shutdown()) = 0;
+  // Returns why the node stops or has stopped: what Stop was given, shutdown after a signal, or how the application has
+  // ended that takes the node with it. While the node runs: normal.
+  [[nodiscard]] virtual Reason StopReason() const = 0;
   // Returns when the node has stopped; where it must not block (see above), at once.
   virtual void Wait() = 0;
   // Stops the node on SIGINT or SIGTERM. Returns when the node has stopped, also when another thread has stopped it. A
@@ -226,14 +225,15 @@ class Node : public GroupMessenger {
 
   // As Call, without waiting: the future gets the answer or the error, or the exception of R's move constructor, which
   // get() throws. May be called from any thread, also inside handlers.
-  template <class R, class T>
-  std::future<Result<R>> CallAsync(const Target& to, T&& request, const CallOptions& options = {}) {
-    // What R throws goes into the future: the thread that answers has no use for it.
-    auto task = std::make_shared<std::packaged_task<Result<R>(Result<core::EnvelopePtr>&)>>(
-        [](Result<core::EnvelopePtr>& response) -> Result<R> {
+  template <class R = NamedByRequest, class T>
+  std::future<Result<AnswerOf<T, R>>> CallAsync(const Target& to, T&& request,
+                                                const CallOptions& options = {}) {
+    using Answer = AnswerOf<T, R>;
+    auto task = std::make_shared<std::packaged_task<Result<Answer>(Result<core::EnvelopePtr>&)>>(
+        [](Result<core::EnvelopePtr>& response) -> Result<Answer> {
           if (!response) return std::move(response.error());
           if (Error* error = (*response)->template ValueAs<Error>()) return std::move(*error);
-          return detail::TakeResponse<R>(**response);
+          return detail::TakeResponse<Answer>(**response);
         });
     auto future = task->get_future();
     CallEnvelopeAsync(to, MakeRequest(std::forward<T>(request), options, to), options.timeout,

@@ -366,7 +366,6 @@ gen::Result<gen::CronJobInfo> Node::CronJobInfo(gen::Atom name) const {
 std::vector<gen::CronJobInfo> Node::CronJobs() const {
   return UnlessForked([](Runtime& runtime) { return runtime.cron_.List(); });
 }
-
 std::vector<gen::CronRun> Node::CronRuns(std::chrono::sys_seconds since,
                                          std::chrono::seconds duration) const {
   return UnlessForked([&](Runtime& runtime) { return runtime.cron_.Runs(since, duration); });
@@ -378,8 +377,11 @@ void Node::CheckCronJobs() {
 
 // ---- its end
 
-void Node::Stop() { runtime_->shutdown_.Stop(false); }
-void Node::StopForce() { runtime_->shutdown_.Stop(true); }
+void Node::Stop(const gen::Reason& why) { runtime_->shutdown_.Stop(false, why); }
+void Node::StopForce(const gen::Reason& why) { runtime_->shutdown_.Stop(true, why); }
+gen::Reason Node::StopReason() const {
+  return UnlessForked([](Runtime& runtime) { return runtime.shutdown_.Why(); });
+}
 
 void Node::Wait() {
   if (!runtime_->IsForked() && runtime_->outside_calls_.CheckMayBlock("Wait")) {

@@ -111,8 +111,9 @@ class Node final : public gen::Node {
   // Checks at once, instead of within a minute, which cron jobs are due. For programs that have set a `wall_clock` of
   // their own. Any thread.
   void CheckCronJobs();
-  void Stop() override;
-  void StopForce() override;
+  void Stop(const gen::Reason& why = gen::Reason::Shutdown()) override;
+  void StopForce(const gen::Reason& why = gen::Reason::Shutdown()) override;
+  [[nodiscard]] gen::Reason StopReason() const override;
   void Wait() override;
   gen::Result<void> WaitForSignal() override;
   void CallEnvelopeAsync(const gen::Target& to, core::EnvelopePtr request,

@@ -44,6 +44,17 @@ void StopAtEndOfInput(gen::Process& self) {
   self.Node().Stop();  // in a process it only begins
 }
 
+// Permanent: when the tree gives up, the node stops, too.
+gen::Result<void> StartService(gen::Node& node, const Options& options) {
+  const gen::Atom name("price_service");
+  auto loaded = node.LoadApplication(
+      {.name = name,
+       .description = "makes offers to the shop",
+       .processes = {{.factory = gen::Factory<Root>(options), .shutdown_timeout = gen::kInfinite}},
+       .mode = gen::ApplicationMode::kPermanent});
+  return loaded ? node.StartApplication(name) : loaded;
+}
+
 int Run(Options options) {
   // Who reads the output or the log may go: that is an error of a write.
   std::signal(SIGPIPE, SIG_IGN);
@@ -53,8 +64,7 @@ int Run(Options options) {
   RegisterTypes(options.node);
   auto node = node::Start(options.name, options.node);
   if (!node) return Fail(node.error());
-  const auto root = node->Spawn(gen::Factory<Root>(options));
-  if (!root) return Fail(root.error());
+  if (const auto started = StartService(*node, options); !started) return Fail(started.error());
   if (options.stop_with_input) {
     const auto watch = node->Spawn(StopAtEndOfInput);
     if (!watch) return Fail(watch.error());
@@ -64,7 +74,7 @@ int Run(Options options) {
     return Fail(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
   }
   node->Wait();
-  return 0;
+  return node->StopReason().IsFailure() ? 1 : 0;  // systemd starts it again (Restart=on-failure)
 }
 
 }  // namespace

@@ -122,7 +122,9 @@ std::string Descriptions::ActivityOf(const ProcessSlot& process, const CallEdge:
   const bool handles = activity.IsInHandler() && !only_looks;
   const bool reached = handles && activity.IsWith(call.id);
   std::string text;
-  if (handles) {
+  if (handles && activity.type() == nullptr) {  // of these no time is noted
+    text = " is busy with " + HandledForPeople(activity);
+  } else if (handles) {
     text =
         fmt::format(" has been handling {} for {}", reached ? "it" : TypeForPeople(activity.type()),
                     ForPeople(HandlingTime(activity.since(), now)));
@@ -134,7 +136,9 @@ std::string Descriptions::ActivityOf(const ProcessSlot& process, const CallEdge:
   if (state == gen::ProcessState::kReady && (handles || !process.IsHeld())) {
     text += " and waits for a thread";
   }
-  if (state == gen::ProcessState::kWaiting) {
+  if (const std::uint64_t child = process.starting_child(); child != 0) {
+    text += fmt::format(", and waits for the Init of {}", Describe(addresses_.PidOf(child)));
+  } else if (state == gen::ProcessState::kWaiting) {
     const CallEdge::View edge = process.Waited();
     text += edge.id == 0
                 ? std::string(" and sleeps or waits")

@@ -146,11 +146,7 @@ std::string Dump::Handled(const ProcessSlot& process) const {
   if (activity.state() == gen::ProcessState::kIdle && process.IsPool()) {
     return WithWorkers(*process.pool());
   }
-  std::string handled = HandledForPeople(activity);
-  // A signal, and Init, note no time.
-  if (handled.empty() || !activity.IsInHandler() || activity.type() == nullptr) return handled;
-  const std::uint32_t since = activity.since();  // before the clock
-  return fmt::format("{} for {}", handled, ForPeople(HandlingTime(since, clock_.Now())));
+  return HandledFor(activity, clock_);
 }
 
 // What waits in the pool itself, below QUEUED, waits for room there.

@@ -50,4 +50,12 @@ std::int64_t HandlingTime(std::uint32_t since, std::int64_t now) {
   return is_ahead ? 0 : std::int64_t{lasted} * 1'000'000;
 }
 
+std::string HandledFor(const Activity& activity, const core::Clock& clock) {
+  std::string handled = HandledForPeople(activity);
+  // A signal, and Init, note no time.
+  if (handled.empty() || !activity.IsInHandler() || activity.type() == nullptr) return handled;
+  const std::uint32_t since = activity.since();  // before the clock
+  return fmt::format("{} for {}", handled, ForPeople(HandlingTime(since, clock.Now())));
+}
+
 }  // namespace ergon::node

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include <ergon/core/clock.h>
 #include <ergon/core/messages/type_descriptor.h>
 #include <ergon/node/process_state/activity.h>
 
@@ -20,5 +21,8 @@ namespace ergon::node {
 // Returns how long a process has been handling something, in ns: `since` is Activity::since, and `now` a time of the
 // node's clock. 0 if that is before `since`: the process goes on, and may have begun after the clock was read.
 [[nodiscard]] std::int64_t HandlingTime(std::uint32_t since, std::int64_t now);
+
+// Returns HandledForPeople, and for how long where that is known, as in "Job for 1.2 s".
+[[nodiscard]] std::string HandledFor(const Activity& activity, const core::Clock& clock);
 
 }  // namespace ergon::node

@@ -172,9 +172,10 @@ void ApplicationMaster::ProcessTerminate(const gen::Reason& reason) {
   // The node first: nobody shall see the application ended and the node running.
   try {
     if (matters && !asked_to_stop_) {
-      host_->Log().Error("application '{}' has ended, and the node with it: {}", spec_->name,
-                         reason);
-      host_->Node().Stop();  // only begins
+      std::string text = fmt::format("application '{}' has ended: {}", spec_->name, reason);
+      if (!reason.IsFailure()) host_->Log().Error("{}, and the node with it", text);
+      host_->Node().Stop(reason.IsFailure() ? gen::Reason::Error(std::move(text))
+                                            : reason);  // only begins
     }
   } catch (...) {  // no thread for it
     host_->Log().Error("application '{}': the node cannot stop: {}", spec_->name,

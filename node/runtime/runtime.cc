@@ -173,7 +173,7 @@ Rooms Runtime::RoomsWith(core::Dispatcher& dispatcher) {
           .node = *node_};
 }
 
-Runtime::~Runtime() { shutdown_.Stop(false); }
+Runtime::~Runtime() { shutdown_.Stop(false, gen::Reason::Shutdown()); }
 
 IoThread& Runtime::Io() {
   if (io_ == nullptr) core::Fatal("Await", "a node with a clock of its own has no I/O");

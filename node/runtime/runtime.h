@@ -222,7 +222,6 @@ class Runtime {
                       .exit_signals = exit_signals_,
                       .population = population_,
                       .applications = applications_,
-                      .inspection = inspection_,
                       .dispatcher = *dispatcher_,
                       .dedicated_dispatchers = dedicated_dispatchers_,
                       .timers = *timers_,

@@ -36,10 +36,16 @@ Shutdown::~Shutdown() {
 
 void Shutdown::Wait() { needs_.dispatcher.Wait(stopped_event_); }
 
-bool Shutdown::Begin(bool in_background) {
+gen::Reason Shutdown::Why() const {
+  std::lock_guard lock(mutex_);
+  return why_;
+}
+
+bool Shutdown::Begin(bool in_background, const gen::Reason& why) {
   std::lock_guard lock(mutex_);
   if (phase_.load() != Phase::kRunning) return false;
   phase_.store(Phase::kStopping);
+  why_ = why;
   needs_.population.RefuseOutsiders();
   if (!in_background) return true;
   try {
@@ -50,18 +56,21 @@ bool Shutdown::Begin(bool in_background) {
     stopper_ = std::thread([this] { TearDown(); });
   } catch (...) {
     phase_.store(Phase::kRunning);  // no thread for it: who has asked hears of it
+    why_ = gen::Reason();
     needs_.population.AcceptOutsiders();
     throw;
   }
   return true;
 }
 
-void Shutdown::Stop(bool force) {
+void Shutdown::Stop(bool force, const gen::Reason& why) {
   if (needs_.fork_guard.IsForked()) return;
   if (force) force_.store(true);
   // A handler cannot wait for its own end, nor a thread of the node's for its own: somebody else does.
   const bool must_not_wait = core::Worker::Current() != nullptr || IsIoThread();
-  const bool begins = Begin(must_not_wait);
+  const bool begins = Begin(must_not_wait, why);
+  if (!begins && why.IsFailure())
+    Tell(gen::LogLevel::kError, fmt::format("the node stops already: {}", why));
   if (must_not_wait) {
     if (force && !begins) KillAll();
     return;
@@ -76,6 +85,9 @@ void Shutdown::Stop(bool force) {
 
 void Shutdown::TearDown() {
   const std::int64_t began = needs_.clock.Now();
+  if (const gen::Reason why = Why(); why.IsFailure()) {
+    Tell(gen::LogLevel::kError, fmt::format("the node stops: {}", why));
+  }
   Tell(fmt::format("the node stops: it has {}",
                    core::Counted(NewestFirst(Which::kAll).size(), "process", "processes")));
   if (!force_.load()) StopInOrder(core::DeadlineAfter(began, needs_.options.shutdown_timeout));
@@ -180,34 +192,25 @@ void Shutdown::Tell(gen::LogLevel level, const std::string& line) {
 }
 
 void Shutdown::TellWaited(gen::PID pid) {
-  const auto info = needs_.inspection.ProcessInfo(pid);
-  if (!info) return;  // it has ended just now
-  Tell(fmt::format("stopping: waits for {}, {}", AsInItsLines(needs_.addresses, pid),
-                   gen::ToString(info->state)));
+  if (Level() < needs_.log.Level()) return;
+  const std::string text = unfinished_.Waited(pid);
+  if (!text.empty()) Tell("stopping: waits for " + text);
 }
 
 void Shutdown::TellKilled() {
   const std::vector<gen::PID> left = NewestFirst(Which::kAll);
   if (left.empty() || force_.load()) return;
-  constexpr std::size_t kNamed = 5;
-  std::string names;
-  for (std::size_t i = 0; i < std::min(left.size(), kNamed); ++i) {
-    names += (names.empty() ? "" : ", ") + AsInItsLines(needs_.addresses, left[i]);
-  }
   Tell(gen::LogLevel::kWarning,
-       fmt::format("{} not ended within {}, and {} killed: {}{}",
+       fmt::format("{} not ended within {}, and {} killed: {}",
                    core::Counted(left.size(), "process has", "processes have"),
                    ForPeople(needs_.options.shutdown_timeout.count()),
-                   left.size() == 1 ? "is" : "are", names, left.size() > kNamed ? ", ..." : ""));
+                   left.size() == 1 ? "is" : "are", unfinished_.Left(left)));
 }
 
 void Shutdown::EndProgram() {
   for (const gen::PID pid : NewestFirst(Which::kAll)) {
-    const auto info = needs_.inspection.ProcessInfo(pid);
-    if (!info) continue;
-    gen::Log(needs_.log)
-        .Error("has not ended: {}, {}", AsInItsLines(needs_.addresses, pid),
-               gen::ToString(info->state));
+    const std::string text = unfinished_.Waited(pid);
+    if (!text.empty()) gen::Log(needs_.log).Error("has not ended: {}", text);
   }
   gen::Log(needs_.log)
       .Error("the node has not stopped within {}: the program ends, with the exit status {}",
@@ -224,7 +227,10 @@ void Shutdown::WarnOfBusy() {
       continue;
     }
     gen::Log(needs_.log)
-        .Warning("cannot stop yet: {} is still in a handler", AsInItsLines(needs_.addresses, pid));
+        .Warning(
+            "cannot stop yet: {} is still in a handler, though it was killed: what it waits for "
+            "ends at once, and a loop has to look at what Sleep, Receive and Call return",
+            AsInItsLines(needs_.addresses, pid));
   }
 }
 
@@ -236,7 +242,7 @@ gen::Result<void> Shutdown::WaitForSignal() {
   // Stopped: too late for signals.
   if (!listens && listens.error() != gen::ErrNodeTerminated) return listens;
   if (listens) signalled_.Wait();
-  Stop(false);
+  Stop(false, gen::Reason::Shutdown());
   return {};
 }
 
@@ -257,7 +263,7 @@ void Shutdown::Signalled(int signal) {
                    signals_ == 0 ? "" : " at once"));
   if (signals_ == 0 && stops_on_signal_) {
     try {
-      (void)Begin(true);
+      (void)Begin(true, gen::Reason::Shutdown());
     } catch (...) {
       gen::Log(needs_.log).Error("the node cannot be stopped: {}", core::ThrownText());
       signalled_.Set();  // a thread in WaitForSignal can

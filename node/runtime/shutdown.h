@@ -25,15 +25,16 @@
 #include <ergon/gen/log.h>
 #include <ergon/gen/node_options.h>
 #include <ergon/gen/pid.h>
+#include <ergon/gen/reason.h>
 #include <ergon/gen/result.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/pending_calls.h>
-#include <ergon/node/diagnosis/inspection.h>
 #include <ergon/node/diagnosis/watchdog.h>
 #include <ergon/node/io/io_thread.h>
 #include <ergon/node/links/exit_signals.h>
 #include <ergon/node/runtime/applications.h>
 #include <ergon/node/runtime/opened_transport.h>
+#include <ergon/node/runtime/unfinished.h>
 #include <ergon/node/spawning/dedicated_dispatchers.h>
 #include <ergon/node/spawning/fork_guard.h>
 #include <ergon/node/spawning/population.h>
@@ -50,7 +51,6 @@ class Shutdown {
     ExitSignals& exit_signals;
     Population& population;
     const Applications& applications;
-    const Inspection& inspection;
     core::Dispatcher& dispatcher;
     DedicatedDispatchers& dedicated_dispatchers;
     core::TimerQueue& timers;
@@ -72,7 +72,9 @@ class Shutdown {
   }
 
   // Ends the node and waits until it has ended; inside of a handler, or on a thread of a node's I/O, it only begins.
-  void Stop(bool force);
+  void Stop(bool force, const gen::Reason& why);
+  // Returns the reason of whoever was first to end the node; until then: normal.
+  [[nodiscard]] gen::Reason Why() const;
   // Waits until the node has ended.
   void Wait();
   // Ends the node at SIGINT or SIGTERM, and waits for that. Returns kNotAllowed if the node has no signals.
@@ -91,7 +93,7 @@ class Shutdown {
 
   // Returns true if this call is the first to end the node, and must call TearDown; with `in_background` another thread
   // does. Throws when there is no thread for that.
-  bool Begin(bool in_background);
+  bool Begin(bool in_background, const gen::Reason& why);
   void TearDown();
   void StopInOrder(std::int64_t deadline);
   void KillAll();
@@ -114,10 +116,12 @@ class Shutdown {
   static void EndBySignal(void* context, std::uint64_t);
 
   const Needs needs_;
+  const Unfinished unfinished_{needs_.addresses, needs_.clock};
   IoThread* io_ = nullptr;
   Watchdog* watchdog_ = nullptr;
   std::atomic<std::uint32_t> home_{needs_.fork_guard.started_in()};
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  gen::Reason why_;  // under mutex_
   std::atomic<Phase> phase_{Phase::kRunning};
   std::atomic<bool> force_{false};
   core::Event stopped_event_;

@@ -258,10 +258,16 @@ TEST_CASE("application: permanent ones end the node, whatever the reason") {
     app.EndProcess("a1", gen::Reason::Normal());
     CHECK(app.EventuallyStopped());
     CHECK(app.notes.All() == Lines{"+a1", "+a2", "-a1 normal", "-a2 shutdown"});
+    CHECK(app.test.node.StopReason() == gen::Reason::Normal());
+    CHECK(app.test.log.Contains("application 'a' has ended: normal, and the node with it"));
   }
   SUBCASE("killed") {
     REQUIRE(app.test.node.Kill(app.test.node.Resolve("a2").value()));
     CHECK(app.EventuallyStopped());
+    const gen::Reason why = app.test.node.StopReason();
+    CHECK(why.IsFailure());
+    CHECK(why.ToString() == "application 'a' has ended: a2 has ended: killed");
+    CHECK(app.test.log.Count("the node stops: " + why.ToString()) == 1);
   }
   SUBCASE("one that has cut its link") {
     const gen::PID pid = app.test.node.Resolve("a1").value();
@@ -272,6 +278,7 @@ TEST_CASE("application: permanent ones end the node, whatever the reason") {
   SUBCASE("stopped on demand") {
     REQUIRE(app.test.node.StopApplication("a"));
     CHECK(app.test.node.StartApplication("a"));
+    CHECK(app.test.node.StopReason() == gen::Reason::Normal());  // it runs
   }
 }
 
@@ -496,6 +503,30 @@ TEST_CASE("application: stopped by force, at once, also while it is being stoppe
   CHECK(app.test.EventuallyProcesses(0));
   CHECK(app.test.node.StopApplicationForce("b").error() == gen::ErrProcessUnknown);
   CHECK(app.test.IsAlive(app.test.Spawn()));  // the node goes on
+}
+
+// As a value in what is the user's: asks the node while it is copied and destroyed.
+struct AsksForApplications {
+  explicit AsksForApplications(gen::Node& asked) : node(&asked) {}
+  AsksForApplications(const AsksForApplications& other) : node(other.node) { Ask(); }
+  AsksForApplications& operator=(const AsksForApplications&) = delete;
+  ~AsksForApplications() { Ask(); }
+  void Ask() const { (void)node->Applications(); }
+  gen::Node* node;
+};
+
+TEST_CASE("application: what is in its spec may ask the node while it is copied and destroyed") {
+  AppNode app;
+  auto spec = app.Spec("a");
+  spec.when_started = [asks = AsksForApplications(app.test.node)](gen::Node&) { asks.Ask(); };
+  app.Load(spec);
+  CHECK(app.test.node.LoadApplication(spec).error() == gen::ErrTaken);
+  CHECK(app.test.node.StartApplication("a", {.log_level = gen::LogLevel::kDebug}));
+  CHECK(app.test.node.StopApplication("a"));
+  CHECK(app.test.node.StartApplication("a"));
+  CHECK(app.test.node.StopApplication("a"));
+  CHECK(app.test.node.UnloadApplication("a"));
+  CHECK(app.test.node.Applications().empty());
 }
 
 }  // namespace

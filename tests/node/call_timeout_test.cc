@@ -3,6 +3,7 @@
 #include <functional>
 #include <future>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -107,6 +108,29 @@ TEST_CASE("call time-out: the callee is busy with another message, others wait b
         self.Call<int>(pid, Square{2}, {.timeout = 1ms, .priority = gen::MessagePriority::kHigh});
     CHECK_TELLS(high.error(), "; messages that wait in its mailbox: 4");
   });
+  gate.Open();
+}
+
+TEST_CASE("call time-out: the callee is in its Init, and waits for that of a child") {
+  const kit::ManualTime time;
+  TestNode t(time.Into());
+  kit::Gate gate(t.node);
+  const auto child = Make({.init = [&](Subject& self, const gen::Args&) {
+    CHECK(self.Call<bool>(gate.pid(), kit::EnterGate{}, {.timeout = gen::kInfinite}));
+    return gen::Continue();
+  }});
+  const auto parent = Make({.init = [&](Subject& self, const gen::Args&) {
+    CHECK(self.Spawn(child, {.init_timeout = gen::kInfinite}));
+    return gen::Continue();
+  }});
+  std::jthread spawner(
+      [&] { CHECK(t.node.SpawnRegister("parent", parent, {.init_timeout = gen::kInfinite})); });
+  REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
+  const gen::PID pid = t.node.Resolve(gen::Atom("parent")).value();
+  const gen::Error error = TimedOut(time, t, pid, [] { return true; });
+  CHECK_TELLS(error, Who(pid) + " is busy with Init");
+  CHECK_TELLS(error, ", and waits for the Init of <test@localhost.");
+  CHECK_FALSE(Has(error, " s;"));  // no time is known
   gate.Open();
 }
 

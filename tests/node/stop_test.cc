@@ -17,6 +17,7 @@
 #include <kit/diary.h>
 #include <kit/gate.h>
 #include <kit/supervisor.h>
+#include <kit/threads.h>
 #include <node/subject.h>
 
 namespace ergon::node {
@@ -34,6 +35,59 @@ Handlers Note(Notes<std::string>& notes, std::string name) {
               }};
 }
 
+TEST_CASE("stop: what a process accepts while it is asked to end is handled, or refused") {
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<int> handled{0};
+    std::atomic<int> accepted{0};
+    TestNode t;
+    const gen::PID pid = t.Spawn({.message =
+                                      [&](Subject&, gen::PID, gen::Message&) {
+                                        ++handled;
+                                        return gen::Continue();
+                                      }},
+                                 {.mailbox_size = 20});
+    kit::Threads threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.Start([&, waits = i % 2 == 0] {
+        for (;;) {
+          const auto sent = waits ? t.node.SendOrWait(pid, 1, 1h) : t.node.Send(pid, 1);
+          if (sent) {
+            ++accepted;
+          } else if (sent.error() != gen::ErrProcessMailboxFull) {
+            CHECK(sent.error() == gen::ErrProcessTerminated);
+            return;
+          }
+        }
+      });
+    }
+    CHECK(kit::Eventually([&] { return accepted.load() > 100; }));
+    CHECK(t.node.StopProcess(pid, 1h));
+    threads.Join();
+    CHECK(handled == accepted);
+    CHECK(t.node.Info().dropped_terminated == 0);
+  }
+}
+
+TEST_CASE("stop: what comes before, between and after two orders to end is handled") {
+  Notes<int> handled;
+  kit::ThreadGate gate;
+  TestNode t;
+  const gen::PID pid = t.Spawn({.message = [&](Subject&, gen::PID, gen::Message& message) {
+    handled.Add(message.Take<int>());
+    return gen::Continue();
+  }});
+  t.Begin(pid, [enter = gate.Holder()](Subject&) { enter(); });
+  CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
+  CHECK(t.node.Send(pid, 1));
+  CHECK(t.node.StopProcess(pid, 0ms).error() == gen::ErrTimeout);
+  CHECK(t.node.Send(pid, 2));
+  CHECK(t.node.StopProcess(pid, 0ms).error() == gen::ErrTimeout);
+  CHECK(t.node.Send(pid, 3));
+  gate.Open();
+  CHECK(t.node.WaitProcess(pid));
+  CHECK(handled.All() == std::vector<int>{1, 2, 3});
+}
+
 // Stopping has begun.
 bool SpawnIsRefused(TestNode& t) {
   const auto spawned = t.node.Spawn(Make({}));
@@ -49,6 +103,31 @@ TEST_CASE("stop: processes without a parent end one after the other, the newest 
   t.node.Stop();
   CHECK(notes.All() == std::vector<std::string>{"c shutdown", "b shutdown", "a shutdown"});
   CHECK(t.node.Info().processes == 0);
+}
+
+TEST_CASE("stop: the reason is that of the first one who stops the node") {
+  TestNode t;
+  CHECK(t.node.StopReason() == gen::Reason::Normal());  // it runs
+  SUBCASE("nobody gives one") {
+    t.node.Stop();
+    CHECK(t.node.StopReason() == gen::Reason::Shutdown());
+    CHECK_FALSE(t.log.Contains("the node stops: shutdown"));
+  }
+  SUBCASE("from a handler") {
+    CHECK(t.Run(t.Spawn(), [](Subject& self) {
+      self.Node().Stop(gen::Reason::Error("the database is gone"));
+      self.Node().StopForce(gen::Reason::Error("too late"));
+      CHECK(self.Node().StopReason() == gen::Reason::Error("the database is gone"));
+    }));
+    t.node.Wait();
+    CHECK(t.node.StopReason() == gen::Reason::Error("the database is gone"));
+    CHECK(t.log.Count("the node stops: the database is gone") == 1);
+    CHECK(t.log.Count("the node stops already: too late") == 1);
+  }
+  SUBCASE("by force") {
+    t.node.StopForce(gen::Reason::Error("the disk is full"));
+    CHECK(t.node.StopReason() == gen::Reason::Error("the disk is full"));
+  }
 }
 
 TEST_CASE("stop: what waits in the mailboxes is handled first, also from processes that stop") {
@@ -587,6 +666,7 @@ TEST_CASE("stop: signalled child" * doctest::skip()) {
     CHECK(t.node.WaitForSignal());
   }
   announcer.join();
+  CHECK(t.node.StopReason() == gen::Reason::Shutdown());
   Tell(out, 's');
 }
 
@@ -738,6 +818,46 @@ TEST_CASE("stop: a signal, its beginning, whom it waits for, and its end are in 
   CheckParts(told, {"SIGTERM: the node stops", "the node stops: it has 1 process",
                     "stopping: waits for <test@localhost.", "'stuck' ", "::Subject, running",
                     "all processes have ended, after "});
+}
+
+TEST_CASE(
+    "stop: of a tree the log names who is at work, not only the supervisor that waits for it") {
+  std::chrono::nanoseconds timeout = 1ms;
+  const char* line = "3 processes have not ended within 1 ms, and are killed: ";
+  std::vector<const char*> parts = {"'slow' ", "::Subject, running: int for ", " messages wait, ",
+                                    "SpecSupervisor", "(all together: "};
+  SUBCASE("when they are killed") {}
+  SUBCASE("while they are waited for") {
+    timeout = 1h;
+    line = "stopping: waits for ";
+    parts = {"SpecSupervisor, idle, which waits for <test@localhost.", "'slow' ",
+             "::Subject, running: int for ", " messages wait"};
+  }
+  kit::ThreadGate gate;
+  TestNode t({.log_level = gen::LogLevel::kDebug, .shutdown_timeout = timeout});
+  const auto factory = Make({.message = [enter = gate.Holder()](Subject&, gen::PID, gen::Message&) {
+    enter();
+    return gen::Continue();
+  }});
+  REQUIRE(t.node.Spawn(kit::MakeSupervisor(
+      {.children = {{.name = "idle", .factory = Make({})},
+                    {.name = "slow", .factory = factory, .shutdown_timeout = gen::kInfinite}}})));
+  for (int i = 0; i < 3; ++i) CHECK(t.node.Send(gen::Atom("slow"), i));
+  CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
+  std::jthread opener([&] {
+    CHECK(kit::Eventually([&] { return t.log.Contains(line); }));
+    gate.Open();
+  });
+  t.node.Stop();
+  opener.join();
+  for (const kit::LogCapture::Line& told : t.log.Lines()) {
+    if (told.text.find(line) == std::string::npos) continue;
+    for (const char* part : parts) {
+      CAPTURE(told.text);
+      CAPTURE(part);
+      CHECK(told.text.find(part) != std::string::npos);
+    }
+  }
 }
 
 TEST_CASE("stop: WaitForSignal returns when somebody else stops the node") {
