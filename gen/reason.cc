@@ -2,28 +2,35 @@
 
 namespace ergon::gen {
 
+// These are never destroyed: a node that is a static variable may need them when it ends, after others of that kind.
+
 Reason Reason::Shutdown() {
-  static const Reason reason(std::make_shared<const Rep>(Rep{ReasonKind::kShutdown, {}}));
+  static const Reason& reason =
+      *new Reason(std::make_shared<const Rep>(Rep{ReasonKind::kShutdown, {}}));
   return reason;
 }
 
 Reason Reason::Kill() {
-  static const Reason reason(std::make_shared<const Rep>(Rep{ReasonKind::kKill, {}}));
+  static const Reason& reason =
+      *new Reason(std::make_shared<const Rep>(Rep{ReasonKind::kKill, {}}));
   return reason;
 }
 
 Reason Reason::NoProcess() {
-  static const Reason reason(std::make_shared<const Rep>(Rep{ReasonKind::kNoProcess, {}}));
+  static const Reason& reason =
+      *new Reason(std::make_shared<const Rep>(Rep{ReasonKind::kNoProcess, {}}));
   return reason;
 }
 
 Reason Reason::NoConnection() {
-  static const Reason reason(std::make_shared<const Rep>(Rep{ReasonKind::kNoConnection, {}}));
+  static const Reason& reason =
+      *new Reason(std::make_shared<const Rep>(Rep{ReasonKind::kNoConnection, {}}));
   return reason;
 }
 
 Reason Reason::Unregistered() {
-  static const Reason reason(std::make_shared<const Rep>(Rep{ReasonKind::kUnregistered, {}}));
+  static const Reason& reason =
+      *new Reason(std::make_shared<const Rep>(Rep{ReasonKind::kUnregistered, {}}));
   return reason;
 }
 
