@@ -204,7 +204,7 @@ TEST_CASE("room: who makes requests without waiting is told that there is none")
   const Counted counted;
   cluster.b.SpawnRegister("sums", counted.Factory()).value();
   const auto tally = std::make_shared<Requests::Tally>();
-  constexpr int kMost = 2000;
+  constexpr int kMost = kit::Scaled(2000, 4);
   cluster.a.Spawn(gen::Factory<Requests>(cluster.OnB("sums"), kMost, tally)).value();
   CHECK(kit::Eventually([&] { return tally->answered + tally->others >= kMost; }));
   CHECK(tally->refused > 0);

@@ -7,7 +7,7 @@
 #include <ergon/core/clock.h>
 #include "turns.h"
 
-namespace ergon::core {
+namespace ergon::core::clock_test {
 namespace {
 
 using testing::Eventually;
@@ -100,4 +100,4 @@ TEST_CASE("clock: what was done before an advance is seen after it") {
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::clock_test

@@ -12,7 +12,7 @@
 #include <ergon/core/work_stealing.h>
 #include "turns.h"
 
-namespace ergon::core {
+namespace ergon::core::dispatcher_test {
 namespace {
 
 using testing::Endless;
@@ -288,4 +288,4 @@ TEST_CASE("dispatcher: for the hooks a turn that parks ends, and the resumed one
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::dispatcher_test

@@ -8,7 +8,7 @@
 #include <ergon/core/stepping.h>
 #include "turns.h"
 
-namespace ergon::core {
+namespace ergon::core::hook_chain_test {
 namespace {
 
 class Writer final : public DispatcherHooks {
@@ -43,4 +43,4 @@ TEST_CASE("hook chain: all of them, inside out") {
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::hook_chain_test

@@ -14,7 +14,7 @@
 #include <ergon/core/work_stealing.h>
 #include "turns.h"
 
-namespace ergon::core {
+namespace ergon::core::stealing_effort_test {
 namespace {
 
 using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
@@ -189,4 +189,4 @@ TEST_CASE("watching: who runs what is told, until all sleep; the next one to wak
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::stealing_effort_test

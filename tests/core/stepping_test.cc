@@ -12,7 +12,7 @@
 #include <ergon/core/work_sharing.h>
 #include "turns.h"
 
-namespace ergon::core {
+namespace ergon::core::stepping_test {
 namespace {
 
 using testing::Endless;
@@ -191,4 +191,4 @@ TEST_CASE("stepping: misuse aborts") {
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::stepping_test

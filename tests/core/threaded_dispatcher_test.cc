@@ -16,7 +16,7 @@
 #include <ergon/core/work_stealing.h>
 #include "turns.h"
 
-namespace ergon::core {
+namespace ergon::core::threaded_dispatcher_test {
 namespace {
 
 using testing::Endless;
@@ -195,4 +195,4 @@ TEST_CASE("threaded dispatcher: no lost wake-up: workers fall asleep between rou
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::threaded_dispatcher_test

@@ -5,7 +5,7 @@
 #include <ergon/core/work_sharing.h>
 #include "turns.h"
 
-namespace ergon::core {
+namespace ergon::core::work_sharing_test {
 namespace {
 
 using testing::Eventually;
@@ -52,4 +52,4 @@ TEST_CASE("work sharing: a blocked worker holds up nothing but its own turn") {
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::work_sharing_test

@@ -11,7 +11,7 @@
 #include <ergon/core/work_stealing.h>
 #include "turns.h"
 
-namespace ergon::core {
+namespace ergon::core::work_stealing_test {
 namespace {
 
 using testing::Eventually;
@@ -276,4 +276,4 @@ TEST_CASE("work stealing: many balls, each hop once") {
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::work_stealing_test

@@ -14,7 +14,7 @@
 #include <ergon/gen/process.h>
 #include <ergon/testkit/simulation.h>
 
-namespace ergon::testkit {
+namespace ergon::testkit::events_test {
 namespace {
 
 using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
@@ -251,4 +251,4 @@ TEST_CASE("events: each value comes once and in order, over any sequence of subs
 }
 
 }  // namespace
-}  // namespace ergon::testkit
+}  // namespace ergon::testkit::events_test

@@ -7,7 +7,7 @@
 #include <ergon/act/actor.h>
 #include <ergon/testkit/simulation.h>
 
-namespace ergon::testkit {
+namespace ergon::testkit::faults_test {
 namespace {
 
 TEST_CASE("faults: a factory that is empty, or makes processes of a function, is refused") {
@@ -25,4 +25,4 @@ TEST_CASE("faults: a factory that makes nothing fails as it does without them") 
 }
 
 }  // namespace
-}  // namespace ergon::testkit
+}  // namespace ergon::testkit::faults_test

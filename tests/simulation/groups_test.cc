@@ -12,7 +12,7 @@
 #include <ergon/gen/process.h>
 #include <ergon/testkit/simulation.h>
 
-namespace ergon::testkit {
+namespace ergon::testkit::groups_test {
 namespace {
 
 using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
@@ -142,4 +142,4 @@ TEST_CASE("groups: at every seed the notices add up to the members, and the copi
 }
 
 }  // namespace
-}  // namespace ergon::testkit
+}  // namespace ergon::testkit::groups_test

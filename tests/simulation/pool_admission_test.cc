@@ -10,7 +10,7 @@
 #include <ergon/act/pool.h>
 #include <ergon/testkit/simulation.h>
 
-namespace ergon::testkit {
+namespace ergon::testkit::pool_admission_test {
 namespace pool_admission {
 namespace {
 
@@ -184,4 +184,4 @@ TEST_CASE("copies for a group's pool that it refuses for its load are counted") 
 
 }  // namespace
 }  // namespace pool_admission
-}  // namespace ergon::testkit
+}  // namespace ergon::testkit::pool_admission_test

@@ -20,7 +20,7 @@
 
 #include <size_changes.h>
 
-namespace ergon::testkit {
+namespace ergon::testkit::pool_autoscale_test {
 namespace {
 
 using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
@@ -358,4 +358,4 @@ TEST_CASE("pool autoscale: by hand the number moves at once, within the bounds")
 }
 
 }  // namespace
-}  // namespace ergon::testkit
+}  // namespace ergon::testkit::pool_autoscale_test

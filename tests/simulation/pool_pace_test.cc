@@ -13,7 +13,7 @@
 #include <ergon/act/pool_stats.h>
 #include <ergon/testkit/simulation.h>
 
-namespace ergon::testkit {
+namespace ergon::testkit::pool_pace_test {
 namespace {
 
 using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
@@ -195,4 +195,4 @@ TEST_CASE("pool pace: an admission limit goes by the same estimate, also when th
 }
 
 }  // namespace
-}  // namespace ergon::testkit
+}  // namespace ergon::testkit::pool_pace_test

@@ -10,7 +10,7 @@
 #include <ergon/act/pool.h>
 #include <ergon/testkit/simulation.h>
 
-namespace ergon::testkit {
+namespace ergon::testkit::pool_test {
 namespace {
 
 using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
@@ -497,4 +497,4 @@ TEST_CASE("pool simulation: what would wait too long is refused, with a hint") {
 }
 
 }  // namespace
-}  // namespace ergon::testkit
+}  // namespace ergon::testkit::pool_test

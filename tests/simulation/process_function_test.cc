@@ -7,7 +7,7 @@
 #include <ergon/gen/parallel.h>
 #include <ergon/testkit/simulation.h>
 
-namespace ergon::testkit {
+namespace ergon::testkit::process_function_test {
 namespace {
 
 using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
@@ -120,4 +120,4 @@ TEST_CASE("task: tasks and their owner end at any moment, and nobody is left") {
 }
 
 }  // namespace
-}  // namespace ergon::testkit
+}  // namespace ergon::testkit::process_function_test

@@ -16,7 +16,7 @@
 
 #include <event_wire.h>
 
-namespace ergon::testkit {
+namespace ergon::testkit::remote_events_test {
 namespace {
 
 using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
@@ -293,4 +293,4 @@ TEST_CASE("remote events: each value comes once and in order, over any sequence 
 }
 
 }  // namespace
-}  // namespace ergon::testkit
+}  // namespace ergon::testkit::remote_events_test

@@ -13,7 +13,7 @@
 #include <ergon/act/serializer.h>
 #include <ergon/testkit/simulation.h>
 
-namespace ergon::testkit {
+namespace ergon::testkit::request_claims_test {
 namespace {
 
 using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
@@ -175,4 +175,4 @@ TEST_CASE("request claims: whoever waits in vain is told whether it was begun wi
 }
 
 }  // namespace
-}  // namespace ergon::testkit
+}  // namespace ergon::testkit::request_claims_test

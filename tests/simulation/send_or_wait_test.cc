@@ -8,7 +8,7 @@
 #include <ergon/act/pool.h>
 #include <ergon/testkit/simulation.h>
 
-namespace ergon::testkit {
+namespace ergon::testkit::send_or_wait_test {
 namespace {
 
 using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
@@ -122,4 +122,4 @@ TEST_CASE("send or wait: nobody is forgotten at any seed") {
 }
 
 }  // namespace
-}  // namespace ergon::testkit
+}  // namespace ergon::testkit::send_or_wait_test

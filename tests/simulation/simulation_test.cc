@@ -9,7 +9,7 @@
 #include <ergon/act/actor.h>
 #include <ergon/testkit/simulation.h>
 
-namespace ergon::testkit {
+namespace ergon::testkit::simulation_test {
 namespace {
 
 using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
@@ -343,4 +343,4 @@ TEST_CASE("simulation: the seeds that the environment asks for") {
 }
 
 }  // namespace
-}  // namespace ergon::testkit
+}  // namespace ergon::testkit::simulation_test

@@ -10,7 +10,7 @@
 #include <ergon/testkit/conservation.h>
 #include <ergon/testkit/simulation.h>
 
-namespace ergon::testkit {
+namespace ergon::testkit::state_machine_test {
 namespace {
 
 using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
@@ -176,4 +176,4 @@ TEST_CASE("state machine simulation: it handles what a single list says") {
 }
 
 }  // namespace
-}  // namespace ergon::testkit
+}  // namespace ergon::testkit::state_machine_test

@@ -9,7 +9,7 @@
 #include <ergon/testkit/conservation.h>
 #include <ergon/testkit/simulation.h>
 
-namespace ergon::testkit {
+namespace ergon::testkit::supervisor_test {
 namespace {
 
 using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
@@ -184,4 +184,4 @@ TEST_CASE("supervisor simulation: its end at any moment leaves nobody and nobody
 }
 
 }  // namespace
-}  // namespace ergon::testkit
+}  // namespace ergon::testkit::supervisor_test

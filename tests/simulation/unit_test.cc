@@ -9,7 +9,7 @@
 #include <ergon/act/state_machine.h>
 #include <ergon/testkit/unit.h>
 
-namespace ergon::testkit {
+namespace ergon::testkit::unit_test {
 namespace {
 
 using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
@@ -210,8 +210,9 @@ TEST_CASE("unit: an answer is taken as a node takes it") {
 TEST_CASE("unit: exceptions and a failed Init") {
   Unit unit(gen::Factory<Counter>(0));
   unit.Send(unit.NewPID(), Add{-1});
-  CHECK(unit.ended()->ToString() ==
-        "panic: less than nothing (handling ergon::testkit::(anonymous namespace)::Add)");
+  CHECK(
+      unit.ended()->ToString() ==
+      "panic: less than nothing (handling ergon::testkit::unit_test::(anonymous namespace)::Add)");
   Unit asked(gen::Factory<Counter>(0));
   const auto answer = asked.Call<int>(asked.NewPID(), Price{});
   CHECK(answer.error() == gen::ErrProcessTerminated);
@@ -419,4 +420,4 @@ TEST_CASE("unit: the time-outs of a state machine fire as time passes") {
 }
 
 }  // namespace
-}  // namespace ergon::testkit
+}  // namespace ergon::testkit::unit_test

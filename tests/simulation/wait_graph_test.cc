@@ -11,7 +11,7 @@
 #include <ergon/testkit/conservation.h>
 #include <ergon/testkit/simulation.h>
 
-namespace ergon::testkit {
+namespace ergon::testkit::wait_graph_test {
 namespace {
 
 using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
@@ -238,4 +238,4 @@ TEST_CASE("wait graph simulation: every deadlock is told to one of its processes
 }
 
 }  // namespace
-}  // namespace ergon::testkit
+}  // namespace ergon::testkit::wait_graph_test

@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-namespace ergon::core {
+namespace ergon::core::demangle_test {
 
 TEST_CASE("demangle: a name as written in C++") { CHECK(Demangle(typeid(int).name()) == "int"); }
 
@@ -21,4 +21,4 @@ TEST_CASE("demangle: what is not a mangled name stays as it is") {
   CHECK(Demangle("") == "");
 }
 
-}  // namespace ergon::core
+}  // namespace ergon::core::demangle_test

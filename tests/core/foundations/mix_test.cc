@@ -4,7 +4,7 @@
 
 #include <bitset>
 
-namespace ergon::core {
+namespace ergon::core::mix_test {
 namespace {
 
 TEST_CASE("mix: neighbours differ in about half of their bits") {
@@ -18,4 +18,4 @@ TEST_CASE("mix: neighbours differ in about half of their bits") {
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::mix_test

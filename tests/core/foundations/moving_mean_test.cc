@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-namespace ergon::core {
+namespace ergon::core::moving_mean_test {
 namespace {
 
 TEST_CASE("moving mean: begins with the first value, and comes close to what the last ones were") {
@@ -21,4 +21,4 @@ TEST_CASE("moving mean: begins with the first value, and comes close to what the
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::moving_mean_test

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-namespace ergon::core {
+namespace ergon::core::number_text_test {
 
 using namespace std::chrono_literals;
 
@@ -37,4 +37,4 @@ TEST_CASE("number text: what is counted is named as one or as many") {
   CHECK(Counted(2, "process", "processes") == "2 processes");
 }
 
-}  // namespace ergon::core
+}  // namespace ergon::core::number_text_test

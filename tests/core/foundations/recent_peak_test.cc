@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-namespace ergon::core {
+namespace ergon::core::recent_peak_test {
 namespace {
 
 constexpr std::int64_t kPeriod = RecentPeak::kPeriod;
@@ -44,4 +44,4 @@ TEST_CASE("recent peak: after a long time without a look, what was before does n
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::recent_peak_test

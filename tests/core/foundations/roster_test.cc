@@ -8,7 +8,7 @@
 
 #include <doctest/doctest.h>
 
-namespace ergon::core {
+namespace ergon::core::roster_test {
 namespace {
 
 std::vector<const void*> Present(const Roster& roster) {
@@ -72,4 +72,4 @@ TEST_CASE("roster: many threads come and go, and those who stay are there once")
   CHECK(Places(roster) <= 2 * kThreads);  // of the one who stays, and of the one who comes and goes
 }
 
-}  // namespace ergon::core
+}  // namespace ergon::core::roster_test

@@ -11,7 +11,7 @@
 #include <ergon/core/foundations/signal_text.h>
 #include <ergon/core/messages/type_descriptor.h>
 
-namespace ergon::core {
+namespace ergon::core::signal_text_test {
 
 struct Outer {
   struct Inner {};
@@ -35,9 +35,9 @@ TEST_CASE("signal text: numbers and texts") {
 }
 
 TEST_CASE("signal text: types have the names that the demangler gives them") {
-  CHECK(Name<Outer>() == "ergon::core::Outer");
+  CHECK(Name<Outer>() == "ergon::core::signal_text_test::Outer");
   CHECK(Name<Outer::Inner>() == Demangle(typeid(Outer::Inner).name()));
-  CHECK(Name<Hidden>() == "ergon::core::(anonymous namespace)::Hidden");
+  CHECK(Name<Hidden>() == "ergon::core::signal_text_test::(anonymous namespace)::Hidden");
   CHECK(Name<Hidden>() == Demangle(typeid(Hidden).name()));
   CHECK(Name<std::bad_cast>() == "std::bad_cast");
   CHECK(Name<doctest::TestRunStats>() == "doctest::TestRunStats");
@@ -74,4 +74,4 @@ TEST_CASE("signal text: what does not fit is left out") {
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::signal_text_test

@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-namespace ergon::core {
+namespace ergon::core::single_writer_counter_test {
 namespace {
 
 TEST_CASE("single writer counter: counts, and begins again") {
@@ -42,4 +42,4 @@ TEST_CASE("single writer counter: others see it rise, and what was written befor
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::single_writer_counter_test

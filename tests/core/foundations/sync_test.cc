@@ -8,7 +8,7 @@
 #include <ergon/core/foundations/sync.h>
 #include "turns.h"
 
-namespace ergon::core {
+namespace ergon::core::sync_test {
 namespace {
 
 using testing::kDeadlineNs;
@@ -106,4 +106,4 @@ TEST_CASE("event: the waiter may destroy it at once") {
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::sync_test

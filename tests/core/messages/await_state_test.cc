@@ -10,7 +10,7 @@
 
 #include "turns.h"
 
-namespace ergon::core {
+namespace ergon::core::await_state_test {
 namespace {
 
 using testing::kEnough;
@@ -364,4 +364,4 @@ TEST_CASE("await state: no signal falls between the last look and the park") {
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::await_state_test

@@ -10,7 +10,7 @@
 
 #include "turns.h"
 
-namespace ergon::core {
+namespace ergon::core::dispatch_state_test {
 namespace {
 
 using testing::kSanitized;
@@ -332,4 +332,4 @@ TEST_CASE("dispatch state: never full when there is always room") {
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::dispatch_state_test

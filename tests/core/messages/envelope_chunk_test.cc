@@ -9,7 +9,7 @@
 
 #include <doctest/doctest.h>
 
-namespace ergon::core {
+namespace ergon::core::envelope_chunk_test {
 namespace {
 
 struct AlignedDelete {
@@ -110,4 +110,4 @@ TEST_CASE("envelope chunk: a block that comes back between two cuts is the next 
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::envelope_chunk_test

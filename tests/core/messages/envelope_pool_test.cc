@@ -16,7 +16,7 @@
 
 #include "turns.h"
 
-namespace ergon::core {
+namespace ergon::core::envelope_pool_test {
 namespace {
 
 using testing::Eventually;
@@ -461,4 +461,4 @@ TEST_CASE("envelope pool: usage tells what waits in the depot") {
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::envelope_pool_test

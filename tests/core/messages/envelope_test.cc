@@ -8,7 +8,7 @@
 
 #include <doctest/doctest.h>
 
-namespace ergon::core {
+namespace ergon::core::envelope_test {
 namespace {
 
 struct Tracked {
@@ -173,4 +173,4 @@ TEST_CASE("envelope: a signal has no value") {
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::envelope_test

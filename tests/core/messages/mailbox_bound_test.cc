@@ -6,7 +6,7 @@
 
 #include "mailbox_fixture.h"
 
-namespace ergon::core {
+namespace ergon::core::mailbox_bound_test {
 namespace {
 
 using testing::MailboxTest;
@@ -74,4 +74,4 @@ TEST_CASE_FIXTURE(MailboxTest, "mailbox: the bound changes while messages wait")
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::mailbox_bound_test

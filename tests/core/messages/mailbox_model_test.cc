@@ -11,7 +11,7 @@
 #include "mailbox_fixture.h"
 #include "turns.h"
 
-namespace ergon::core {
+namespace ergon::core::mailbox_model_test {
 namespace {
 
 using testing::Item;
@@ -168,4 +168,4 @@ TEST_CASE_FIXTURE(MailboxTest, "mailbox: random operations against a model") {
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::mailbox_model_test

@@ -13,7 +13,7 @@
 #include "mailbox_fixture.h"
 #include "turns.h"
 
-namespace ergon::core {
+namespace ergon::core::mailbox_stress_test {
 namespace {
 
 using testing::Eventually;
@@ -310,4 +310,4 @@ TEST_CASE("mailbox: stress, the depth as others see it") {
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::mailbox_stress_test

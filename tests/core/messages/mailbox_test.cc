@@ -10,7 +10,7 @@
 #include "mailbox_fixture.h"
 #include "turns.h"
 
-namespace ergon::core {
+namespace ergon::core::mailbox_test {
 namespace {
 
 using testing::Item;
@@ -528,4 +528,4 @@ TEST_CASE_FIXTURE(MailboxTest, "mailbox: open again, as new") {
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::mailbox_test

@@ -6,7 +6,7 @@
 
 #include "mailbox_fixture.h"
 
-namespace ergon::core {
+namespace ergon::core::mailbox_turn_test {
 namespace {
 
 using testing::Item;
@@ -127,4 +127,4 @@ TEST_CASE_FIXTURE(MailboxTest, "mailbox: idle with main held back") {
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::mailbox_turn_test

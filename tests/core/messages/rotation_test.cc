@@ -12,7 +12,7 @@
 
 #include "turns.h"
 
-namespace ergon::core {
+namespace ergon::core::rotation_test {
 namespace {
 
 using testing::kSanitized;
@@ -214,4 +214,4 @@ TEST_CASE("rotation: turns at a position count as others do") {
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::rotation_test

@@ -7,8 +7,7 @@
 
 #include <doctest/doctest.h>
 
-namespace ergon::core {
-namespace type_descriptor_test {
+namespace ergon::core::type_descriptor_test {
 
 struct Plain {
   int number;
@@ -104,5 +103,4 @@ TEST_CASE("type descriptor: complete before main") {
   CHECK(early->size == sizeof(std::vector<Plain>));
 }
 
-}  // namespace type_descriptor_test
-}  // namespace ergon::core
+}  // namespace ergon::core::type_descriptor_test

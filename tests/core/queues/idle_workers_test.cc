@@ -6,7 +6,7 @@
 #include <ergon/core/queues/idle_workers.h>
 #include "turns.h"
 
-namespace ergon::core {
+namespace ergon::core::idle_workers_test {
 namespace {
 
 using testing::Eventually;
@@ -161,4 +161,4 @@ TEST_CASE("idle workers: no lost wake-up between the last look and the sleep") {
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::idle_workers_test

@@ -11,7 +11,7 @@
 #include <ergon/core/work_stealing.h>
 #include "turns.h"
 
-namespace ergon::core {
+namespace ergon::core::injection_hold_test {
 namespace {
 
 using testing::Eventually;
@@ -131,4 +131,4 @@ TEST_CASE(
   });
 }
 
-}  // namespace ergon::core
+}  // namespace ergon::core::injection_hold_test

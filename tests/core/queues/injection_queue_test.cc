@@ -6,7 +6,7 @@
 #include <ergon/core/queues/injection_queue.h>
 #include "turns.h"
 
-namespace ergon::core {
+namespace ergon::core::injection_queue_test {
 namespace {
 
 using testing::kSanitized;
@@ -89,4 +89,4 @@ TEST_CASE("injection queue: several producers and consumers, each once, a produc
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::injection_queue_test

@@ -6,7 +6,7 @@
 #include <ergon/core/queues/local_queue.h>
 #include "turns.h"
 
-namespace ergon::core {
+namespace ergon::core::local_queue_test {
 namespace {
 
 using testing::kSanitized;
@@ -78,4 +78,4 @@ TEST_CASE("local queue: owner against a thief, each entry once") {
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::local_queue_test

@@ -7,7 +7,7 @@
 #include <ergon/core/queues/run_queue.h>
 #include "turns.h"
 
-namespace ergon::core {
+namespace ergon::core::run_queue_test {
 namespace {
 
 using testing::kSanitized;
@@ -108,4 +108,4 @@ TEST_CASE("run queue: owner against thieves, each entry once") {
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::run_queue_test

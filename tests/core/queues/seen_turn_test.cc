@@ -2,7 +2,7 @@
 
 #include <ergon/core/queues/seen_turn.h>
 
-namespace ergon::core {
+namespace ergon::core::seen_turn_test {
 
 TEST_CASE("seen turn: counts from the first look at a turn") {
   SeenTurn seen;
@@ -15,4 +15,4 @@ TEST_CASE("seen turn: counts from the first look at a turn") {
   CHECK(seen.Look(20, 9'001) == 1);
 }
 
-}  // namespace ergon::core
+}  // namespace ergon::core::seen_turn_test

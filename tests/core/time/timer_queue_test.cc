@@ -16,7 +16,7 @@
 
 #include <kit/eventually.h>
 
-namespace ergon::core {
+namespace ergon::core::timer_queue_test {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
@@ -492,4 +492,4 @@ TEST_CASE("timer_queue: with the steady clock nothing fires early") {
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::timer_queue_test

@@ -13,7 +13,7 @@
 
 #include <ergon/core/time/timer_wheel.h>
 
-namespace ergon::core {
+namespace ergon::core::timer_wheel_ahead_test {
 namespace {
 
 constexpr size_t kUnlimited = std::numeric_limits<size_t>::max();
@@ -234,4 +234,4 @@ TEST_CASE("timer_wheel: fires what a naive model fires, in its order, whatever h
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::timer_wheel_ahead_test

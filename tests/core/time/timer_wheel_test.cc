@@ -12,7 +12,7 @@
 #include <ergon/core/clock.h>
 #include <ergon/core/time/timer_wheel.h>
 
-namespace ergon::core {
+namespace ergon::core::timer_wheel_test {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
@@ -301,4 +301,4 @@ TEST_CASE("timer_wheel: behaves as an ordered map") {
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::timer_wheel_test

@@ -5,7 +5,7 @@
 
 #include <ergon/core/time/wait_timer.h>
 
-namespace ergon::core {
+namespace ergon::core::wait_timer_test {
 namespace {
 
 // A process's waits, without the process.
@@ -108,4 +108,4 @@ TEST_CASE("wait timer: withdrawn") {
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::wait_timer_test

@@ -5,7 +5,7 @@
 #include <ergon/core/turns/fiber_switch.h>
 #include "../turns.h"
 
-namespace ergon::core {
+namespace ergon::core::fiber_switch_test {
 namespace {
 
 using boost::context::detail::transfer_t;
@@ -63,4 +63,4 @@ TEST_CASE("fiber switch: what a function has in registers is there afterwards" *
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::fiber_switch_test

@@ -14,7 +14,7 @@
 #include <ergon/core/turns/fiber_cache.h>
 #include "turns.h"
 
-namespace ergon::core {
+namespace ergon::core::fiber_test {
 namespace {
 
 using testing::kSanitized;
@@ -209,4 +209,4 @@ TEST_CASE("fiber cache: many at once, and back") {
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::fiber_test

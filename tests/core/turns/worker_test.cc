@@ -15,7 +15,7 @@
 #include <ergon/core/work_stealing.h>
 #include "turns.h"
 
-namespace ergon::core {
+namespace ergon::core::worker_test {
 namespace {
 
 using testing::Eventually;
@@ -347,4 +347,4 @@ TEST_CASE("worker: Park fails cleanly without memory for a stack") {
 }
 
 }  // namespace
-}  // namespace ergon::core
+}  // namespace ergon::core::worker_test
