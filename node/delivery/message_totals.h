@@ -10,7 +10,9 @@ namespace ergon::node {
 struct MessageTotals {
   core::StripedCounter accepted;  // sent by others than processes
   EndedCounts ended;
-  core::StripedCounter sent_to_nodes;  // see gen::MessageBalance
+  // Never goes down, so that it can be shown as a counter. gen::MessageBalance has those that were not lost.
+  core::StripedCounter given_to_nodes;
+  core::StripedCounter lost_with_connections;  // of them, and dropped
 };
 
 }  // namespace ergon::node

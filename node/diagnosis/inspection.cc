@@ -114,7 +114,9 @@ gen::MessageBalance Inspection::MessageBalance(const std::function<void()>& rest
   constexpr std::uint32_t kSlice = 4'096;  // processes
   gen::MessageBalance balance;
   balance.accepted = totals_.accepted.Sum() + totals_.ended.sent();
-  balance.sent_to_nodes = totals_.sent_to_nodes.Sum();
+  // In this order, as what is lost has been given before.
+  const auto lost = totals_.lost_with_connections.Sum();
+  balance.sent_to_nodes = totals_.given_to_nodes.Sum() - lost;
   balance.handled = totals_.ended.handled();
   addresses_.table().ForEach([&](const ProcessSlot& process) {
     balance.accepted += process.counts().sent();

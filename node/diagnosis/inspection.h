@@ -40,6 +40,8 @@ class Inspection {
   // Calls `rest`, if there is one, after each 4,096 processes. It may suspend the caller: the sums are not of one
   // moment.
   [[nodiscard]] gen::MessageBalance MessageBalance(const std::function<void()>& rest = {}) const;
+  // Returns how many messages connections with other nodes were given, also those that were lost with one. It never goes down.
+  [[nodiscard]] std::uint64_t GivenToNodes() const noexcept { return totals_.given_to_nodes.Sum(); }
 
  private:
   const Addresses& addresses_;

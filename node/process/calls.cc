@@ -239,7 +239,7 @@ gen::Result<void> Process::SendConfirmed(gen::PID to, core::EnvelopePtr& envelop
                         fmt::format("{} has not confirmed the message", to.node));
     }
     if (auto* error = wait.answer->ValueAs<gen::Error>()) return std::move(*error);
-    rooms_.totals.sent_to_nodes.Add();
+    rooms_.totals.given_to_nodes.Add();
     envelope.reset();
     return {};
   }

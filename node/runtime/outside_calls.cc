@@ -202,7 +202,7 @@ gen::Result<void> OutsideCalls::SendImportant(gen::PID to, core::EnvelopePtr& en
   });
   if (!answer) return std::move(answer.error());
   if (auto* error = (*answer)->ValueAs<gen::Error>()) return std::move(*error);
-  needs_.totals.sent_to_nodes.Add();
+  needs_.totals.given_to_nodes.Add();
   needs_.totals.accepted.Add();
   envelope.reset();
   return {};

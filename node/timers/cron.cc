@@ -74,6 +74,7 @@ gen::Result<void> Cron::Add(const gen::CronJob& job) {
             .schedule = *schedule};
   entry.job.action = {};
   std::lock_guard lock(mutex_);
+  seen_ = std::max(seen_, now);  // who sets it back then is told what the job waits for
   if (job.enabled) {
     auto known = SetNext(entry, now);
     if (!known) return known;
@@ -101,6 +102,7 @@ gen::Result<void> Cron::Enable(gen::Atom name, bool enabled) {
   Job& job = found->second;
   if (std::exchange(job.job.enabled, enabled) == enabled) return {};
   const WallTime now = needs_.wall_clock.Now();
+  seen_ = std::max(seen_, now);
   job.next = std::nullopt;
   job.is_lost = false;
   auto known = enabled ? SetNext(job, now) : gen::Result<void>();

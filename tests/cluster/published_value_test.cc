@@ -135,7 +135,7 @@ TEST_CASE("published value: each form is made once, if a node takes it") {
     CHECK(published.Send(SubscriberOn(node), kProducer, value, 1));
     CHECK(sender.QueuedFor(node) != 0);
   }
-  CHECK(sender.totals.sent_to_nodes.Sum() == 3);
+  CHECK(sender.totals.given_to_nodes.Sum() == 3);
   CHECK(Quote::terms + Quote::packed == 2);
 }
 
@@ -170,7 +170,7 @@ TEST_CASE("published value: whom it cannot go to is said, and nothing is queued 
   const auto too_large = Sender::ValueOf(Quote{std::string(10'001, 'x')});
   CHECK(error_of(too_large, subscriber) == gen::ErrIncorrect);
   CHECK(sender.QueuedFor(node) == 0);
-  CHECK(sender.totals.sent_to_nodes.Sum() == 0);
+  CHECK(sender.totals.given_to_nodes.Sum() == 0);
 }
 
 }  // namespace ergon::dist::published_value_test

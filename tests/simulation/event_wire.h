@@ -176,7 +176,7 @@ class EventsOnly final : public node::Transport {
     connections_.Remove(connection);
     if (rest.unsent != 0) {
       needs_.drops.NoteLostConnection(rest.unsent);
-      needs_.totals.sent_to_nodes.Add(-rest.unsent);
+      needs_.totals.lost_with_connections.Add(rest.unsent);
     }
     for (const auto& [number, call] : rest.peer_state.calls) {
       needs_.delivery.RespondError(call.local, number, gen::ErrNoConnection);

@@ -79,13 +79,13 @@ gen::Result<void> PublishedValue::Send(gen::PID remote, gen::PID from,
     }
     answering->bytes += payload.size();
     answering->held.push_back({from, std::move(payload), trace});
-    needs_.totals.sent_to_nodes.Add();
+    needs_.totals.given_to_nodes.Add();
     return {};
   }
   Signal signal = ErgonSignal(from, payload);
   signal.trace = trace;
   auto sent = connection->TrySend(signal, SentAs::kMessage);
-  if (sent) needs_.totals.sent_to_nodes.Add();
+  if (sent) needs_.totals.given_to_nodes.Add();
   return sent;
 }
 

@@ -30,7 +30,7 @@ inline gen::Result<void> MessageSender::SendFrame(Connection& connection, const 
   if (!accepts) [[unlikely]]
     return accepts;
   connection.SendMessageFrame(frame, rest);
-  needs_.totals.sent_to_nodes.Add();
+  needs_.totals.given_to_nodes.Add();
   return {};
 }
 

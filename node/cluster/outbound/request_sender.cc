@@ -45,7 +45,7 @@ gen::Result<void> RequestSender::Send(gen::PID remote, const core::Envelope& req
     auto asked =
         Ask(remote, {.local = local, .remote = remote, .question = PeerState::ErgonQuestion::kRoom},
             request.ref, local, question);
-    if (asked) totals_.sent_to_nodes.Add();
+    if (asked) totals_.given_to_nodes.Add();
     return asked;
   }
   if (core::IsType<TermRequest>(request.type)) {
@@ -102,7 +102,7 @@ gen::Result<void> RequestSender::SendRequestIn(Form tried, Form& form, gen::PID 
         .local = local, .remote = remote, .keeps_term = any != nullptr, .question = question};
     if (question == PeerState::ErgonQuestion::kNone) connection.Send(monitor, SentAs::kOwn);
     connection.SendRequestFrame(*frame);
-    totals_.sent_to_nodes.Add();
+    totals_.given_to_nodes.Add();
     return {};
   });
 }
@@ -131,7 +131,7 @@ gen::Result<void> RequestSender::SendSpawn(gen::PID remote, const core::Envelope
                                                   .spawns = true,
                                                   .links = spawn.links,
                                                   .monitors = spawn.monitors};
-    totals_.sent_to_nodes.Add();
+    totals_.given_to_nodes.Add();
     return {};
   });
 }

@@ -1,5 +1,7 @@
 #include <ergon/node/observer/http/gate.h>
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 
@@ -26,6 +28,20 @@ std::string_view NameOf(std::string_view host) {
   return is_port ? host.substr(0, end) : host;
 }
 
+// An address as it is written shortest, without brackets; none: `host`, in lower case, is a name.
+std::optional<std::string> AddressIn(const std::string& host) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  in6_addr six{};
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+    const std::string inside = host.substr(1, host.size() - 2);
+    if (::inet_pton(AF_INET6, inside.c_str(), &six) != 1) return std::nullopt;
+    return ::inet_ntop(AF_INET6, &six, text.data(), text.size());
+  }
+  in_addr four{};
+  if (::inet_pton(AF_INET, host.c_str(), &four) != 1) return std::nullopt;
+  return ::inet_ntop(AF_INET, &four, text.data(), text.size());
+}
+
 using Digest = std::array<unsigned char, 32>;
 // None: it cannot be computed.
 std::optional<Digest> DigestOf(std::string_view text) {
@@ -40,10 +56,15 @@ std::optional<Digest> DigestOf(std::string_view text) {
 Gate::Gate(const ObserverSettings& settings) : token_(settings.token) {
   const ObserverOptions& options = settings.options;
   if (!settings.is_loopback && options.hosts.empty()) return;
-  if (settings.is_loopback) hosts_ = {"localhost", "127.0.0.1", "[::1]"};
+  if (settings.is_loopback) hosts_ = {"localhost", "127.0.0.1", "::1"};
   const bool is_six = options.address.find(':') != std::string::npos;
-  hosts_.push_back(LowerCase(is_six ? '[' + options.address + ']' : options.address));
-  for (const std::string& host : options.hosts) hosts_.push_back(LowerCase(host));
+  const auto address = AddressIn(is_six ? '[' + options.address + ']' : options.address);
+  is_any_address_ = address == "0.0.0.0" || address == "::";
+  if (address) hosts_.push_back(*address);
+  for (const std::string& host : options.hosts) {
+    const std::string name = LowerCase(host);
+    hosts_.push_back(AddressIn(name).value_or(name));
+  }
 }
 
 std::optional<Refusal> Gate::Refuse(const RequestHead& head, bool is_public) const {
@@ -53,8 +74,10 @@ std::optional<Refusal> Gate::Refuse(const RequestHead& head, bool is_public) con
     const std::string origin = LowerCase(*head.origin);
     if (origin != "http://" + host && origin != "https://" + host) return Refusal::kOrigin;
   }
-  // What browsers say also where they send no Origin.
-  if (head.fetch_site && *head.fetch_site != "same-origin" && *head.fetch_site != "none") {
+  // What browsers say also where they send no Origin. Whoever follows a link to the page comes from another one, and its own
+  // requests do not.
+  if (!is_public && head.fetch_site && *head.fetch_site != "same-origin" &&
+      *head.fetch_site != "none") {
     return Refusal::kOrigin;
   }
   if (!is_public && !token_.empty() && !(head.authorization && IsToken(*head.authorization))) {
@@ -64,7 +87,12 @@ std::optional<Refusal> Gate::Refuse(const RequestHead& head, bool is_public) con
 }
 
 bool Gate::IsHost(std::string_view host) const {
-  return hosts_.empty() || std::ranges::find(hosts_, LowerCase(NameOf(host))) != hosts_.end();
+  if (hosts_.empty()) return true;
+  const std::string name = LowerCase(NameOf(host));
+  const auto address = AddressIn(name);
+  // A page's name that was bound to this address later on is a name.
+  if (address && is_any_address_) return true;
+  return std::ranges::find(hosts_, address.value_or(name)) != hosts_.end();
 }
 
 bool Gate::IsToken(std::string_view authorization) const {

@@ -38,8 +38,10 @@ class Gate {
   [[nodiscard]] bool IsHost(std::string_view host) const;
   [[nodiscard]] bool IsToken(std::string_view authorization) const;
 
-  std::vector<std::string> hosts_;  // in lower case; empty: all
-  std::string token_;               // empty: none is needed
+  std::vector<std::string>
+      hosts_;                    // names in lower case, and addresses without brackets; empty: all
+  bool is_any_address_ = false;  // clients call it by each address of the machine
+  std::string token_;            // empty: none is needed
 };
 
 }  // namespace ergon::node

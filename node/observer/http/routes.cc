@@ -83,6 +83,12 @@ ObserverAnswer Processes(gen::Process& self, const ObserverState& state,
   return SharedAnswer(self, state, WantProcesses{.query = std::move(*query), .asked = {}});
 }
 
+// An empty answer is one of a process that is not there.
+ObserverAnswer OrNoProcess(ObserverAnswer answer) {
+  if (!answer.Body().empty()) return answer;
+  return {.status = 404, .body = "there is no such process\n"};
+}
+
 ObserverAnswer OneProcess(gen::Process& self, const ObserverState& state,
                           const UrlQuery& parameters) {
   const std::uint64_t id = NumberIn(parameters, "pid").value_or(0);
@@ -91,15 +97,13 @@ ObserverAnswer OneProcess(gen::Process& self, const ObserverState& state,
   }
   gen::PID pid = self.Self();  // of this node
   pid.id = id;
-  auto answer = SharedAnswer(self, state, WantProcess{.pid = pid, .asked = {}});
-  if (answer.Body().empty()) return {.status = 404, .body = "there is no such process\n"};
-  return answer;
+  return OrNoProcess(SharedAnswer(self, state, WantProcess{.pid = pid, .asked = {}}));
 }
 
 ObserverAnswer Tree(gen::Process& self, const ObserverState& state, const UrlQuery& parameters) {
   auto query = ParseTreeQuery(parameters);
   if (!query) return {.status = 400, .body = std::string(query.error().detail()) + '\n'};
-  return SharedAnswer(self, state, WantTree{.query = *query, .asked = {}});
+  return OrNoProcess(SharedAnswer(self, state, WantTree{.query = *query, .asked = {}}));
 }
 
 ObserverAnswer Api(gen::Process& self, const ObserverState& state, std::string_view path,

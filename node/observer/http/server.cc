@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include <fcntl.h>
+
 #include <fmt/core.h>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/address.hpp>
@@ -250,12 +252,19 @@ struct ObserverConnection {
 
 namespace {
 
+// A program that this one starts would hold the port, and connections, for as long as it runs. Boost.Asio does not see to it.
+void KeepFromChildren(int descriptor) { (void)::fcntl(descriptor, F_SETFD, FD_CLOEXEC); }
+
 void RefuseNew(ObserverState& state, Tcp::socket& socket) {
   constexpr std::string_view kBusy =
       "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
   ErrorCode ignored;
   socket.non_blocking(true, ignored);
   socket.write_some(net::buffer(kBusy.data(), kBusy.size()), ignored);
+  // Whoever closes a socket with something unread in it takes away what was written.
+  socket.shutdown(Tcp::socket::shutdown_send, ignored);
+  std::array<char, 4'096> request{};
+  for (int i = 0; i < 4 && !ignored; ++i) socket.read_some(net::buffer(request), ignored);
   state.answers.Add(503);
 }
 
@@ -292,6 +301,7 @@ gen::Result<std::shared_ptr<ListenSocket>> Listen(gen::Node& node, ObserverState
   auto socket = std::make_shared<ListenSocket>(BoostIoContext(node));
   Tcp::acceptor& acceptor = socket->acceptor;
   if (!error) acceptor.open(endpoint.protocol(), error);
+  if (!error) KeepFromChildren(acceptor.native_handle());
   if (!error) acceptor.set_option(Tcp::acceptor::reuse_address(true), error);
   if (!error) acceptor.bind(endpoint, error);
   if (!error) acceptor.listen(Tcp::acceptor::max_listen_connections, error);
@@ -321,6 +331,7 @@ gen::Reason Listener::operator()(gen::Process& self) const {
   for (;;) {
     auto accepted = acceptor.async_accept(BoostAwaitOrStop(acceptor));
     if (accepted) {
+      KeepFromChildren(accepted->native_handle());
       Admit(self, state, std::move(*accepted));
       continue;
     }

@@ -91,6 +91,7 @@ Figures FiguresCollector::Collect() {
   figures.user_metrics = runtime.user_metrics().All();
   figures.node = node.Info();
   figures.messages = runtime.inspection().MessageBalance([this] { self_.Yield(); });
+  figures.given_to_nodes = runtime.inspection().GivenToNodes();
   figures.unaccounted = figures.messages.Unaccounted();
   // What a process has counted that ends meanwhile may be in none of the sums until the next time.
   most_accepted_ = std::max(most_accepted_, figures.messages.accepted);

@@ -69,8 +69,9 @@ struct ConnectionFigures {
 struct Figures {
   gen::NodeInfo node;
   core::DispatcherStats dispatcher;
-  gen::MessageBalance messages;  // counters are never less than before
-  std::int64_t unaccounted = 0;  // as they were summed up; 0 at rest
+  gen::MessageBalance messages;      // counters are never less than before
+  std::uint64_t given_to_nodes = 0;  // messages, also those that were lost with their connection
+  std::int64_t unaccounted = 0;      // as they were summed up; 0 at rest
   CensusFigures census;
   std::map<std::string, PoolFigures> pools;  // by label
   std::vector<PoolView> pool_views;

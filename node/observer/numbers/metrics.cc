@@ -74,8 +74,11 @@ void WriteMessages(MetricsWriter& out, const Figures& figures) {
   out.Sample(messages.dropped_no_connection, {{"reason", "no_connection"}});
   out.Sample(messages.dropped_unreadable, {{"reason", "unreadable"}});
   out.Sample(messages.dropped_failed, {{"reason", "failed"}});
-  out.Counter("ergon_messages_sent_to_nodes", "Messages given to connections with other nodes.");
-  out.Sample(messages.sent_to_nodes);
+  // Not MessageBalance::sent_to_nodes, which is less again when a connection is lost: Prometheus would take that for a restart.
+  out.Counter("ergon_messages_sent_to_nodes",
+              "Messages given to connections with other nodes; those lost with one are among the "
+              "dropped, too.");
+  out.Sample(figures.given_to_nodes);
   out.Gauge("ergon_messages_queued", "Messages in mailboxes.");
   out.Sample(messages.queued);
   out.Gauge("ergon_messages_held", "Messages that a behaviour keeps to pass them on.");

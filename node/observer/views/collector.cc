@@ -52,8 +52,10 @@ class Views {
                           [&] { return ProcessesJson(FindProcesses(self_, index_, want.query)); });
   }
   SharedText For(const WantTree& want) {
-    return tree_.For(want.query, want.asked, Clock(),
-                     [&] { return TreeJson(FindTree(self_, index_, want.query)); });
+    return tree_.For(want.query, want.asked, Clock(), [&] {
+      const TreeRows tree = FindTree(self_, index_, want.query);
+      return tree.rows.empty() ? std::string() : TreeJson(tree);
+    });
   }
   SharedText For(const WantWaits& want) {
     return waits_.For(want.limit, want.asked, Clock(),

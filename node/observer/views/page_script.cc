@@ -59,7 +59,7 @@ function replace(into, ...children) {
   const focused = before.indexOf(document.activeElement);
   into.replaceChildren(...children);
   const now = into.querySelectorAll('button');
-  if (focused >= 0 && now[focused]) now[focused].focus();
+  if (focused >= 0 && now[focused]) now[focused].focus({preventScroll: true});
 }
 function open(id) {
   shown = id;
@@ -114,10 +114,13 @@ async function showNode() {
   $('node').textContent = node.node;
   actions = node.actions;
   document.title = node.node + ' - Ergon';
-  const time = performance.now() / 1000;
+  // Figures have the age of the node; what is told again has the same, and the rates of before.
+  const time = node.uptime_seconds;
+  if (last && time < last.time) last = null;  // another node
+  const rates = last && time === last.time ? last.rates : {};
   const rate = (name, value) => {
-    const before = last && last[name] !== undefined ? last : null;
-    return before ? number(Math.round((value - before[name]) / (time - before.time))) : '...';
+    if (last && time > last.time) rates[name] = (value - last[name]) / (time - last.time);
+    return rates[name] === undefined ? '...' : number(Math.round(rates[name]));
   };
   const dropped = Object.values(node.messages.dropped).reduce((sum, count) => sum + count, 0);
   const cards = [
@@ -150,7 +153,7 @@ async function showNode() {
                     !application.runs));
   }
   $('cards').replaceChildren(...cards);
-  last = {time, handled: node.messages.handled, turns: node.dispatcher.turns};
+  last = {time, rates, handled: node.messages.handled, turns: node.dispatcher.turns};
   node.behaviors.sort((a, b) => b.queued - a.queued || b.processes - a.processes);
   table($('behaviors'), [
     {title: 'Behaviour', value: (row) => row.behavior},
@@ -181,11 +184,14 @@ async function showProcesses() {
 
 async function showProcess() {
   $('process').hidden = shown === null;
-  if (shown === null) return;
+  const id = shown;
+  if (id === null) return;
+  let label = 'process ' + id;
   const list = element('dl');
   const put = (name, value) => list.append(element('dt', name), element('dd', value));
   try {
-    const process = await ask('/api/process?' + new URLSearchParams({pid: shown}));
+    const process = await ask('/api/process?' + new URLSearchParams({pid: id}));
+    label = process.pid + (process.name ? ' ' + process.name : '');
     for (const [name, value] of Object.entries(process)) {
       if (name === 'inspection' || name === 'id') continue;
       put(name.replaceAll('_', ' '),
@@ -195,16 +201,17 @@ async function showProcess() {
   } catch (error) {
     put('process', error.message);
   }
+  if (shown !== id) return;  // another one was chosen meanwhile
   const close = element('button', 'Close');
   close.onclick = closeProcess;
   const buttons = element('div', undefined, 'actions');
   buttons.append(close);
   if (actions) {
-    const query = '?' + new URLSearchParams({pid: shown});
+    const query = '?' + new URLSearchParams({pid: id});
     buttons.append(
       actionButton('Suspend', '/api/suspend' + query), actionButton('Resume', '/api/resume' + query),
-      actionButton('Stop', '/api/stop' + query, 'Stop this process, after the messages that wait?'),
-      actionButton('Kill', '/api/kill' + query, 'Kill this process? Its messages are lost.'));
+      actionButton('Stop', '/api/stop' + query, 'Stop ' + label + ', after the messages that wait?'),
+      actionButton('Kill', '/api/kill' + query, 'Kill ' + label + '? Its messages are lost.'));
   }
   replace($('process'), buttons, list);
 }

@@ -112,14 +112,15 @@ std::vector<Place> PlacesOf(const Families& families, const TreeQuery& query) {
   return places;
 }
 
-TreeRow RowOf(const Inspection& inspection, BehaviorIndex& index, const Families& families,
-              const Place& place) {
+// None: the process has ended, or never was.
+std::optional<TreeRow> RowOf(const Inspection& inspection, BehaviorIndex& index,
+                             const Families& families, const Place& place) {
   TreeRow row{.process = LabelOf(index, place.id),
               .depth = place.depth,
               .children = families.Of(place.id).size(),
               .links = {}};
   const ProcessSlot* const slot = index.addresses().Find(row.process.pid);
-  if (slot == nullptr) return row;
+  if (slot == nullptr) return std::nullopt;
   row.state = slot->State();
   row.links = inspection.LinksOf(row.process.pid, TreeRow::kMostLinks);
   return row;
@@ -158,7 +159,8 @@ TreeRows FindTree(gen::Process& self, BehaviorIndex& index, const TreeQuery& que
     const Place& place = places[waiting.back()];
     waiting.pop_back();
     waiting.insert(waiting.end(), place.children.rbegin(), place.children.rend());
-    if (place.id != 0) found.rows.push_back(RowOf(inspection, index, families, place));
+    if (place.id == 0) continue;
+    if (auto row = RowOf(inspection, index, families, place)) found.rows.push_back(std::move(*row));
   }
   return found;
 }

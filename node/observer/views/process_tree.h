@@ -43,7 +43,7 @@ struct TreeRows {
       0;  // of those, the children of the root: those whose parent has ended are the node's
   // Each process before its children. Of a process that has very many children only some are shown, those with children
   // of their own first: of the root half as many as there are rows, of others 50.
-  std::vector<TreeRow> rows;
+  std::vector<TreeRow> rows;  // empty: there is no such root
 };
 
 // Makes the tree. Called by the process `self`, which lets others run meanwhile. It takes 32 bytes for each process

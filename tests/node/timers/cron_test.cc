@@ -243,6 +243,20 @@ TEST_CASE("cron: what would be late is missed; a clock that is set back repeats 
   CHECK(c.t.node.CronJobInfo("j")->missed == 2);
 }
 
+TEST_CASE("cron: a clock that is set back before any job was due is told, too") {
+  Notes<Run> notes;
+  CronNode c;
+  const gen::PID pid = c.t.Spawn(Collect(notes));
+  c.set = 24h;
+  c.AddSend("j", "*/10 * * * *", pid);
+  c.set = 0h;
+  c.t.node.CheckCronJobs();
+  CHECK(c.t.log.Contains("the clock was set back by 86400 s: cron jobs wait"));
+  CHECK(c.t.node.DisableCronJob("j"));
+  CHECK(c.t.node.EnableCronJob("j"));
+  CHECK(c.t.node.CronJobInfo("j")->next_run == At(27, 12, 10));
+}
+
 TEST_CASE("cron: a job that may not be late runs, although nothing is on time to the nanosecond") {
   Notes<Run> notes;
   CronNode c;

@@ -2,6 +2,8 @@
 #include <string>
 #include <string_view>
 
+#include <fcntl.h>
+
 #include <node/observer/observed.h>
 
 namespace ergon::node::observer_test {
@@ -125,6 +127,54 @@ TEST_CASE("pages of other origins are refused, and none is ever allowed") {
   CHECK(ask("Sec-Fetch-Site: none") == 200);
   CHECK(ask("Sec-Fetch-Site: same-site") == 403);
   CHECK(ask("Sec-Fetch-Site: cross-site") == 403);
+}
+
+TEST_CASE("who follows a link to the page gets it, and other pages get nothing else") {
+  Observed t;
+  const auto status = [&](std::string_view path, std::string_view header) {
+    return t.Ask(GetText(path, "Host: localhost\r\n" + std::string(header) + "\r\n")).status;
+  };
+  for (const char* site : {"Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site"}) {
+    CHECK(status("/", site) == 200);
+    CHECK(status("/metrics", site) == 403);
+    CHECK(status("/api/node", site) == 403);
+  }
+  CHECK(status("/", "Origin: http://evil.example") == 403);
+}
+
+TEST_CASE("an observer with names is called by its addresses, too, however they are written") {
+  const std::string token = "0123456789abcdef";
+  const auto status = [](const Observed& t, const std::string& host) {
+    return t.Ask(GetText("/", "Host: " + host + "\r\n")).status;
+  };
+  Observed all({.address = "0.0.0.0", .token = token, .hosts = {"observer.example"}});
+  for (const char* host : {"observer.example", "10.0.0.7:9911", "127.0.0.1", "[fd00::1]:9911"}) {
+    CHECK(status(all, host) == 200);
+  }
+  for (const char* host : {"evil.example", "10.0.0.7.evil.example", "10.0.0", "[evil]", "[]"}) {
+    CHECK(status(all, host) == 421);
+  }
+  Observed one({.address = "127.0.0.1", .hosts = {"[FD00:0::1]"}});
+  CHECK(status(one, "[fd00::1]") == 200);
+  CHECK(status(one, "[fd00:0:0::1]:80") == 200);
+  CHECK(status(one, "[fd00::2]") == 421);
+}
+
+TEST_CASE("programs that this one starts hold neither its port nor its connections") {
+  Observed t;
+  kit::HttpClient client(t.port);
+  REQUIRE(client.Send(GetText("/healthz")));
+  CHECK(client.Read()->status == 200);
+  int found = 0;
+  for (int descriptor = 3; descriptor < 1'024; ++descriptor) {
+    sockaddr_in own{};
+    socklen_t size = sizeof own;
+    if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&own), &size) != 0) continue;
+    if (own.sin_family != AF_INET || ntohs(own.sin_port) != t.port) continue;
+    ++found;
+    CHECK((::fcntl(descriptor, F_GETFD) & FD_CLOEXEC) != 0);
+  }
+  CHECK(found == 2);
 }
 
 TEST_CASE("with a token nothing is told without it") {
