@@ -23,34 +23,10 @@ class DeliveryToOwner {
   // ended.
   template <class T>
   bool Send(T message) {
-    return SendWhen([this] { return MayBegin(); }, std::move(message));
-  }
-  // Does the same without a look at PortOptions::window: nothing comes after it.
-  bool SendLast(const PortExit& message) {
-    return SendWhen([this] { return HasRoom(); }, message);
-  }
-
- private:
-  template <class MaySend, class T>
-  bool SendWhen(const MaySend& may_send, T message) {
     int looks = 0;
     std::chrono::nanoseconds pause = kShortest;
     while (!is_gone_) {
-      if (may_send() || program_.hurry()) {
-        // A refused value is as it was.
-        auto sent =
-            self_.SendImportant(owner_, std::move(message));  // NOLINT(bugprone-use-after-move)
-        if (sent) return true;
-        const gen::ErrorCode code = sent.error().code();
-        // Its mailbox threw, as it may for this message only.
-        if (code == gen::ErrorCode::kInternal) {
-          self_.Log().Warning("{} does not take a message of the program's: {}", owner_,
-                              sent.error());
-          return true;
-        }
-        is_gone_ = !IsForNow(code);
-        if (is_gone_ || program_.hurry()) return true;
-      }
+      if ((MayBegin() || program_.hurry()) && (IsDone(message) || program_.hurry())) return true;
       if (looks < kLooks) {  // an owner that is only busy
         ++looks;
         self_.Yield();
@@ -62,18 +38,40 @@ class DeliveryToOwner {
     return true;
   }
 
-  // Before the first pause, which would be long for an owner that handles a message in a microsecond.
-  static constexpr int kLooks = 20;
+  // Tries once, without a look at PortOptions::window: nothing comes after it. Returns false if the owner may have room
+  // later.
+  bool TrySendLast(PortExit message) { return IsDone(message); }
+  // Returns whether one more message fits into the owner's mailbox, whatever the owner has stashed.
+  [[nodiscard]] bool HasRoom() const;
+
+  // The pauses between two tries.
   static constexpr std::chrono::milliseconds kShortest{1};
   static constexpr std::chrono::milliseconds kLongest{64};
+
+ private:
+  // Tries once. Returns false if the owner may take the message later; then it is as it was.
+  template <class T>
+  bool IsDone(T& message) {
+    auto sent = self_.SendImportant(owner_, std::move(message));
+    if (sent) return true;
+    const gen::ErrorCode code = sent.error().code();
+    // Its mailbox threw, as it may for this message only.
+    if (code == gen::ErrorCode::kInternal) {
+      self_.Log().Warning("{} does not take a message of the program's: {}", owner_, sent.error());
+      return true;
+    }
+    is_gone_ = !IsForNow(code);
+    return is_gone_;
+  }
+
+  // Before the first pause, which would be long for an owner that handles a message in a microsecond.
+  static constexpr int kLooks = 20;
 
   // Returns whether the owner may take the message later. A pool may be overloaded.
   [[nodiscard]] static bool IsForNow(gen::ErrorCode code) noexcept;
   // Looks at the owner's mailbox once for as many messages as there was room for. The next look notices what others
   // have sent to it meanwhile.
   bool MayBegin();
-  // Returns whether one more message fits into the owner's mailbox, whatever the owner has stashed.
-  [[nodiscard]] bool HasRoom() const;
 
   gen::Process& self_;
   const Program& program_;

@@ -78,13 +78,20 @@ int InputPipe::AwaitRoom() {
     pipe_->stopping = true;
     pipe_->began = Pipe::Clock::now();
   }
-  auto left = program_.options().shutdown_timeout;
-  if (left != gen::kInfinite) {
-    left = std::max(left - (Pipe::Clock::now() - pipe_->began), std::chrono::nanoseconds::zero());
+  const auto timeout = program_.options().shutdown_timeout;
+  for (;;) {
+    if (program_.ended()) return EPIPE;
+    std::chrono::nanoseconds slice = kLookForEnd;
+    if (timeout != gen::kInfinite) {
+      const auto left = timeout - (Pipe::Clock::now() - pipe_->began);
+      slice = std::clamp<std::chrono::nanoseconds>(left, std::chrono::nanoseconds::zero(), slice);
+    }
+    // At once, if it was not asked but is being ended.
+    auto waited = wait(Await(slice));
+    if (waited) return 0;
+    const bool goes_on = waited.error() == asio::error::timed_out && slice.count() != 0;
+    if (!goes_on) return waited.error().value();
   }
-  // At once, if it was not asked but is being ended.
-  auto waited = wait(Await(left));
-  return waited ? 0 : waited.error().value();
 }
 
 gen::Result<std::size_t> InputPipe::Write(std::string_view bytes) {

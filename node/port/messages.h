@@ -33,11 +33,11 @@ struct PortData {
   bool ends_line = false;
 };
 
-// To the owner: the program has ended. The last message of a port.
+// To the owner: the program has ended, or goes on as another user's, which nobody can end. The last message of a port.
 struct PortExit {
   gen::PID port = {};
   // The value that the program has returned or given to exit(), 0..255. -1: a signal has ended it, or its status is not
-  // known, because this program ignores SIGCHLD or waits for children that are not its own.
+  // known, because this program ignores SIGCHLD or waits for children that are not its own, or because it goes on.
   int code = -1;
   // The number of the signal that has ended it; 0: none.
   int signal = 0;

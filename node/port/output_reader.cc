@@ -1,12 +1,15 @@
 #include <ergon/node/port/output_reader.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include <asio/buffer.hpp>
 #include <asio/posix/stream_descriptor.hpp>
@@ -48,18 +51,28 @@ class Stream {
   }
 
  private:
+  // What was in the pipe at the first look: others may write for ever.
   std::string_view Rest() {
+    if (!left_) {
+      int bytes = 0;
+      left_ =
+          ioctl(end_.native_handle(), FIONREAD, &bytes) == 0 ? static_cast<std::size_t>(bytes) : 0;
+    }
     for (;;) {
-      const ssize_t size = read(end_.native_handle(), buffer_.data(), buffer_.size());
-      if (size >= 0) return {buffer_.data(), static_cast<std::size_t>(size)};
-      if (errno != EINTR) return {};
+      const std::size_t most = std::min(*left_, buffer_.size());
+      const ssize_t size = read(end_.native_handle(), buffer_.data(), most);
+      if (size < 0 && errno == EINTR) continue;
+      if (size <= 0) return {};
+      *left_ -= static_cast<std::size_t>(size);
+      return {buffer_.data(), static_cast<std::size_t>(size)};
     }
   }
 
   const Program& program_;
   asio::posix::stream_descriptor end_;
   std::string buffer_ = std::string(kChunk, '\0');
-  bool stopping_ = false;  // asked to, or being ended
+  bool stopping_ = false;            // asked to, or being ended
+  std::optional<std::size_t> left_;  // bytes, once the program has ended
 };
 
 // From pieces to lines.

@@ -11,7 +11,7 @@
 namespace ergon::node {
 
 // A process made of this function. It ends when the stream has ended; or, after it was asked to stop and the
-// program has ended, when it has delivered what is in the pipe. Throws std::system_error when it cannot read.
+// program has ended, when it has delivered what was in the pipe then. Throws std::system_error when it cannot read.
 struct OutputReader {
   void operator()(gen::Process& self) const;
 

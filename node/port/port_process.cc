@@ -1,5 +1,6 @@
 #include <ergon/node/port/port_process.h>
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -12,7 +13,6 @@
 #include <ergon/gen/inspection_items.h>
 #include <ergon/gen/node.h>
 #include <ergon/gen/notices.h>
-#include <ergon/node/port/delivery_to_owner.h>
 #include <ergon/node/port/output_reader.h>
 #include <ergon/node/port/watches.h>
 
@@ -103,7 +103,9 @@ gen::Status PortProcess::ProcessMessage(core::Envelope& envelope) {
       AnswerInspection(envelope);
       break;
     case gen::EnvelopeKind::kOwnTimer:
-      if (envelope.ValueAs<ShutdownTimeout>() != nullptr) Kill();
+      if (envelope.ValueAs<ShutdownTimeout>() != nullptr) return Kill();
+      if (envelope.ValueAs<TryAgain>() != nullptr) return TellExit();
+      if (envelope.ValueAs<GiveUp>() != nullptr) return TellExitOrGiveUp();
       break;
     default:
       break;
@@ -164,6 +166,7 @@ void PortProcess::AnswerInspection(core::Envelope& envelope) {
 // -- the end --
 
 gen::Status PortProcess::HandleEndOf(gen::PID helper, const gen::Reason& reason) {
+  if (untold_) return gen::Continue();
   if (helper == program_watch_) {
     if (!program_->HasEnded()) {  // nobody waits for it any more
       return gen::Stop(reason.IsFailure() ? reason : gen::Reason::Error("a helper was ended"));
@@ -175,46 +178,79 @@ gen::Status PortProcess::HandleEndOf(gen::PID helper, const gen::Reason& reason)
     }
   }
   std::erase(readers_, helper);
-  return has_ended_ && readers_.empty() ? Finish() : gen::Continue();
+  const bool is_over = (has_ended_ || gives_up_) && readers_.empty();
+  return is_over ? Finish(has_ended_ ? program_->exit() : PortExit()) : gen::Continue();
 }
 
-gen::Status PortProcess::Finish() {
-  PortExit exit = program_->exit();
+gen::Status PortProcess::Finish(PortExit exit) {
   exit.port = host_->Self();
-  if (owner_) (void)DeliveryToOwner(*host_, *program_, owner_).SendLast(exit);
+  untold_ = exit;
+  const gen::Status told = TellExit();
+  if (!told.stops() && stop_reason_) BoundTellExit();
+  return told;
+}
+
+gen::Status PortProcess::TellExit() {
+  DeliveryToOwner delivery(*host_, *program_, owner_);
+  if (owner_ && !(delivery.HasRoom() && delivery.TrySendLast(*untold_))) {
+    (void)host_->SendSelfAfter(TryAgain{}, pause_);
+    pause_ = std::min<std::chrono::nanoseconds>(2 * pause_, DeliveryToOwner::kLongest);
+    return gen::Continue();
+  }
+  is_told_ = true;
   if (stop_reason_) return gen::Stop(*stop_reason_);
-  if (exit.code == 0) return gen::Stop(gen::Reason::Normal());
-  return gen::Stop(gen::Reason::Error(program_->options().program + " " + exit.ToString()));
+  if (untold_->code == 0) return gen::Stop(gen::Reason::Normal());
+  return gen::Stop(gen::Reason::Error(program_->options().program + " " + untold_->ToString()));
+}
+
+gen::Status PortProcess::TellExitOrGiveUp() {
+  is_told_ = DeliveryToOwner(*host_, *program_, owner_).TrySendLast(*untold_);
+  return gen::Stop(*stop_reason_);  // see ProcessTerminate
+}
+
+void PortProcess::BoundTellExit() {
+  const auto timeout = program_->options().shutdown_timeout;
+  if (timeout != gen::kInfinite) (void)host_->SendSelfAfter(GiveUp{}, timeout);
 }
 
 gen::Status PortProcess::ProcessStop(const gen::Reason& reason) {
   if (stop_reason_) return gen::Continue();  // once is enough
   stop_reason_ = reason;
-  input_->Close();
-  const auto timeout = program_->options().shutdown_timeout;
-  if (timeout == std::chrono::nanoseconds::zero()) {
-    Kill();
+  if (untold_) {
+    BoundTellExit();
     return gen::Continue();
   }
+  input_->Close();
+  const auto timeout = program_->options().shutdown_timeout;
+  if (timeout == std::chrono::nanoseconds::zero()) return Kill();
   (void)program_->Signal(SIGTERM);
   if (timeout != gen::kInfinite) (void)host_->SendSelfAfter(ShutdownTimeout{}, timeout);
   return gen::Continue();
 }
 
-void PortProcess::Kill() {
+gen::Status PortProcess::Kill() {
   program_->SetHurry();
-  if (program_->HasEnded()) return;
+  if (program_->HasEnded()) return gen::Continue();
   const auto timeout = program_->options().shutdown_timeout;
   if (!program_->Signal(SIGKILL)) {
     host_->Log().Error("{} cannot be killed: it runs as another user", program_->options().program);
-  } else if (timeout.count() != 0) {
+    gives_up_ = true;  // nobody knows when it will end
+    for (const gen::PID reader : readers_) (void)host_->Kill(reader);
+    return readers_.empty() ? Finish({}) : gen::Continue();
+  }
+  if (timeout.count() != 0) {
     host_->Log().Warning("{} has not ended within {} after SIGTERM: it is killed",
                          program_->options().program, core::RoundTime(timeout));
   }
+  return gen::Continue();
 }
 
 void PortProcess::ProcessTerminate(const gen::Reason&) {
   unhandled_lines_.TellRest(*host_, "messages that nobody handles");
+  if (untold_ && !is_told_) {
+    host_->Log().Warning("{} is not told that {} {}: it has no room", owner_,
+                         program_->options().program, untold_->ToString());
+  }
   if (program_->HasEnded()) return;
   gen::Blocking blocking;
   program_->KillAndWait();

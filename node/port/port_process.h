@@ -1,6 +1,7 @@
 // The process behind node::Port.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <ergon/gen/host/limited_lines.h>
 #include <ergon/gen/host/process_host.h>
 #include <ergon/gen/process_behavior.h>
+#include <ergon/node/port/delivery_to_owner.h>
 #include <ergon/node/port/input_pipe.h>
 #include <ergon/node/port/options.h>
 #include <ergon/node/port/program.h>
@@ -35,6 +37,10 @@ class PortProcess final : public gen::ProcessBehavior {
  private:
   // A message: the program's time to end is up.
   struct ShutdownTimeout {};
+  // A message: the owner, which had no room for PortExit, may have some now.
+  struct TryAgain {};
+  // A message: the owner has had its time to make room.
+  struct GiveUp {};
 
   gen::Result<void> FindOwner();
   gen::Result<void> Begin();
@@ -45,8 +51,13 @@ class PortProcess final : public gen::ProcessBehavior {
   void HandleRequest(core::Envelope& envelope);
   gen::Status HandleEndOf(gen::PID helper, const gen::Reason& reason);
   void AnswerInspection(core::Envelope& envelope);
-  void Kill();
-  gen::Status Finish();
+  gen::Status Kill();
+  // Tells the owner of the program's end, and ends: at once, or as soon as the owner has room.
+  gen::Status Finish(PortExit exit);
+  gen::Status TellExit();
+  gen::Status TellExitOrGiveUp();
+  // Bounds the time that TellExit may take, from a stop on.
+  void BoundTellExit();
 
   const std::shared_ptr<Program> program_;
   gen::ProcessHost* host_ = nullptr;
@@ -55,8 +66,13 @@ class PortProcess final : public gen::ProcessBehavior {
   gen::PID program_watch_;
   std::vector<gen::PID> readers_;  // that have not ended
   bool has_ended_ = false;         // the program, as the end of program_watch_ has shown
+  bool gives_up_ = false;          // the program takes no signal, and goes on
+  bool is_told_ = false;           // the owner
   bool input_failed_ = false;
   std::optional<gen::Reason> stop_reason_;
+  std::optional<PortExit>
+      untold_;  // what the owner has no room for yet; from then on nothing else matters
+  std::chrono::nanoseconds pause_ = DeliveryToOwner::kShortest;
   gen::LimitedLines unhandled_lines_;
 };
 

@@ -205,7 +205,10 @@ bool Program::HasEnded() {
 
 bool Program::Signal(int number) {
   std::lock_guard lock(mutex_);
-  return ended_ || kill(-id_, number) == 0 || errno != EPERM;
+  if (ended_) return true;
+  (void)kill(-id_, number);
+  const bool has_left = getpgid(id_) != id_;
+  return kill(id_, has_left ? number : 0) == 0 || errno != EPERM;
 }
 
 void Program::KillAndWait() {

@@ -45,8 +45,8 @@ class Program {
   bool HasEnded();
   // Returns whether such a look has found that out; costs nothing.
   [[nodiscard]] bool ended() const noexcept { return ended_.load(); }
-  // Sends a signal to the process group; does nothing when the program has ended. Returns false if it takes none from
-  // this user.
+  // Sends a signal to the process group, and to the program if it has left the group; does nothing when the program has
+  // ended. Returns false if the program takes none from this user.
   bool Signal(int number);
   // Kills the program, and blocks the calling thread until it has ended, unless it takes no signal.
   void KillAndWait();

@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include <ergon/act/supervisor.h>
 
 #include <kit/descriptors.h>
+#include <kit/threads.h>
 #include <node/subject.h>
 
 namespace ergon::node::port_test {
@@ -449,6 +451,40 @@ TEST_CASE("port: the end of the program is the end of its group, and of the rest
   CHECK(kill(daemon, SIGKILL) == 0);
 }
 
+TEST_CASE("port: who writes on when the program has ended does not put off the exit") {
+  Ports ports;
+  const gen::PID port = ports.Shell("setsid yes & read line; exit 0", {.lines = 10});
+  REQUIRE(kit::Eventually([&] { return !ports.notes.Of(port).data.empty(); }));
+  ports.node().Send(port, PortInput{"\n"}).value();
+  REQUIRE(ports.notes.IsOver(port));
+  CHECK(ports->Ended(port));  // and "yes" ends when it writes into the pipe that nobody reads
+}
+
+TEST_CASE(
+    "port: a program that has gone to another process group is asked, and killed, all the same") {
+  Ports ports;
+  for (const bool kill : {true, false}) {
+    CAPTURE(kill);
+    const gen::PID port =
+        ports
+            .Open({.program = "python3",
+                   .arguments = {"-c",
+                                 "import os, time; os.setpgid(0, os.getpgid(os.getppid())); "
+                                 "print('gone', flush=True); time.sleep(1000)"},
+                   .lines = 100})
+            .value();
+    REQUIRE(ports.notes.Has(port, "gone"));
+    const pid_t id = ports.OsPid(port);
+    if (kill) {
+      ports.node().Kill(port).value();
+    } else {
+      ports.node().SendExit(port, gen::Reason::Shutdown()).value();
+    }
+    CHECK(ports->Ended(port));
+    CHECK(IsGone(id));
+  }
+}
+
 TEST_CASE("port: the end of the program is the end of a write for which nobody makes room") {
   Ports ports;
   // Whoever has left its group keeps the input open, and does not read it.
@@ -462,6 +498,64 @@ TEST_CASE("port: the end of the program is the end of a write for which nobody m
   CHECK_FALSE(answer.get());
   CHECK(ports->Ended(port));
   CHECK(kill(daemon, SIGKILL) == 0);
+}
+
+TEST_CASE("port: the end of the program ends such a write also when a stop has been asked for") {
+  Ports ports;
+  const gen::PID port = ports.Shell(
+      "trap '' TERM; exec 3<&0; setsid sh -c 'echo $$; exec sleep 1000' <&3 & echo $$; "
+      "exec sleep 1000",
+      {.lines = 50, .shutdown_timeout = gen::kInfinite});
+  REQUIRE(kit::Eventually([&] { return ports.notes.Of(port).data.size() == 2; }));
+  const Heard told = ports.notes.Of(port);
+  const pid_t program = ports.OsPid(port);
+  const pid_t first = std::stoi(told.data[0].bytes);
+  const pid_t daemon = first == program ? std::stoi(told.data[1].bytes) : first;
+  auto answer = ports.node().CallAsync<std::size_t>(port, PortInput{std::string(1'000'000, 'x')},
+                                                    {.timeout = gen::kInfinite});
+  REQUIRE(ports->EventuallyWaiting(port));
+  std::thread kills([&, stopper = gettid()] {
+    CHECK(kit::Eventually([&] { return kit::Sleeps(stopper); }));
+    CHECK(kill(program, SIGKILL) == 0);
+  });
+  CHECK(ports.node().StopProcess(port, kit::kDeadline));
+  kills.join();
+  CHECK_FALSE(answer.get());
+  CHECK(ports->Ended(port));
+  CHECK(kill(daemon, SIGKILL) == 0);
+}
+
+TEST_CASE("port: an owner whose mailbox is full gets the exit when it has room, or the log does") {
+  for (const bool waits : {true, false}) {
+    CAPTURE(waits);
+    Ports ports;
+    const gen::PID owner = ports->Spawn(ports.notes.Owner(), {.mailbox_size = 2});
+    const gen::PID port =
+        ports.node()
+            .Spawn(
+                Port({.program = "sh",
+                      .arguments = {"-c", "trap '' TERM; echo ready; read line; exec sleep 1000"},
+                      .owner = owner,
+                      .shutdown_timeout = waits ? std::chrono::nanoseconds(gen::kInfinite) : 1ms}))
+            .value();
+    REQUIRE(ports.notes.Has(port, "ready\n"));
+    const pid_t program = ports.OsPid(port);
+    ports.notes.closed = true;
+    CHECK(kit::Eventually([&] { return !ports.node().Send(owner, 1); }));
+    ports.node().SendExit(port, gen::Reason::Shutdown()).value();
+    if (waits) {
+      CHECK(kill(program, SIGKILL) == 0);
+      CHECK(kit::Eventually([&] { return IsGone(program); }));
+      CHECK(ports.node().Inspect(port, {"state"}).value().at("state") == "stopping");
+      ports.notes.closed = false;
+      CHECK(ports.notes.IsOver(port));
+    } else {
+      CHECK(ports->Ended(port));
+      CHECK(ports->log.Contains("is not told that sh was ended by signal SIGKILL: it has no room"));
+      ports.notes.closed = false;
+    }
+    CHECK(ports->Ended(port));
+  }
 }
 
 TEST_CASE("port: an owner that stashes all until the exit gets it") {
