@@ -35,7 +35,7 @@ class PoolRunner;
 //
 // Order. The workers stand in one queue. The head takes a message and goes to the back; a full worker
 // goes to the back too and the next one is tried, at most once round. So messages of one sender are
-// *started* in the order sent as long as no worker is full. They are handled in the order sent
+// *given to workers* in the order sent as long as no worker is full. They are handled in the order sent
 // if the pool has one worker, also when that worker is replaced.
 //
 // Refused. A send or a Call returns at once, with
@@ -49,7 +49,8 @@ class PoolRunner;
 // at once if it had handled a message or had lived for a second. A worker that ends earlier, again and again, is
 // replaced more and more slowly (PoolOptions), but the pool never gives its place up. The messages that waited in
 // its mailbox go to the other workers as far as they have room, and to its successor. They are never dropped for
-// want of room, and no other message is dropped to make room for them, whatever worker_mailbox says of new messages.
+// want of room, and no other message is dropped to make room for them, whatever worker_mailbox says of new messages
+// (except by a Mailbox::Custom, which alone knows when it is full).
 // The message that the worker was handling is not handled again; if it was a request, its caller gets the error at
 // once.
 //
@@ -58,11 +59,11 @@ class PoolRunner;
 // the size of the pool times the bound of a mailbox, however many workers crash, plus one or two that were on
 // their way.
 //
-// End of the pool. A pool that is asked to end accepts nothing more, and its workers handle what it has accepted, for at
-// most PoolOptions::shutdown_timeout. Messages that wait for a missing worker, or that a worker leaves when it crashes
-// meanwhile, go to another worker, to a new one if need be. A killed pool ends at once, and so do its workers; one that
-// is in a handler ends when it waits or returns. A pool that is a worker of another pool leaves to that pool what its
-// own workers had not begun.
+// End of the pool. A pool that is asked to end accepts nothing more, and its workers handle what it has accepted, for
+// at most PoolOptions::shutdown_timeout. Messages that wait for a missing worker, or that a worker leaves when it
+// crashes meanwhile, go to another worker, to a new one if need be. A killed pool ends at once, and so do its workers;
+// one that is in a handler ends when it waits or returns. A pool that is a worker of another pool leaves to that pool
+// what its own workers had not begun.
 //
 // act::Stats(node, pool) returns what a pool does in numbers. Inspect answers the same as texts, besides what
 // HandleInspect adds (the item "worker" asks for all "worker.<n>"):
@@ -77,7 +78,8 @@ class PoolRunner;
 //   messages_overloaded      of those, refused because of PoolOptions::admission_limit
 //   workers_ready, workers_busy, workers_starting, workers_leaving
 //   messages_queued          waiting, at workers and at the pool
-//   messages_handled         by workers, also those that have ended; by the workers of those that are pools
+//   messages_handled         by workers, also those that have ended; by the workers of those that are pools. In a pool
+//                            that is a worker of another, and in that one, also requests that it has refused
 //   messages_expired         requests that were skipped because their caller had stopped waiting; they
 //                            count as handled, those in the pool's own mailbox as unhandled
 //   messages_salvaged        taken over from workers that had ended

@@ -31,7 +31,8 @@ struct PoolOptions {
   // pool; a process function is refused.
   gen::ProcessFactory worker_factory = {};
   // How many messages of normal priority may wait at one worker, 1..4,000,000; 0: any number. When all
-  // workers are full, a send to the pool returns ErrProcessMailboxFull.
+  // workers are full, a send to the pool returns ErrProcessMailboxFull. Of a worker that is a pool its own bounds
+  // count.
   int worker_mailbox_size = 0;
   // The kind of each worker's mailbox, such as one ordered by priority; give this or worker_mailbox_size, not
   // both: PoolChange::worker_mailbox_size changes the bound of either. With a bound that drops
@@ -45,14 +46,17 @@ struct PoolOptions {
   // caller gets kOverloaded, and Error::RetryAfter says when there will be room again. The wait is an estimate:
   // how many messages wait, at the recent pace of the workers (PoolStats). Of a worker that is a pool it is that of
   // its own workers, once they have handled some in a row; a pool that places its messages itself (ByKey, SharedQueue,
-  // Broadcast) shows none as a worker. 0: no limit. Must be 0 with the strategy Broadcast.
+  // Broadcast) shows none as a worker. Messages that the pool itself keeps, because no worker is ready or because its
+  // strategy keeps them, are not refused before it has looked: give a bound of the mailboxes, too. 0: no limit. Must be
+  // 0 with the strategy Broadcast.
   std::chrono::nanoseconds admission_limit{0};
   // The arguments that the Init of each worker gets.
   gen::Args worker_args = {};
   // Gives each worker a thread of its own, for handlers that block their thread.
   bool worker_detached = false;
   // How long the Init of a worker may take; see gen::ProcessOptions::init_timeout. The init_timeout of the pool
-  // itself has to be long enough for all workers that it starts with. A replacement that takes longer has failed.
+  // itself has to be long enough for all workers that it starts with. A replacement that waits longer has failed; one
+  // that keeps its thread busy for longer has not.
   std::chrono::nanoseconds worker_init_timeout = gen::kDefaultInitTimeout;
 
   // A worker that ends is replaced at once if it had handled a message or had lived for a second. A worker that

@@ -41,11 +41,13 @@ bool PoolBroadcastForwarder::PlaceOne(Held& message) {
   for (std::uint32_t i = rotation_.size(); i > 0; --i) {
     const gen::PID worker{rotation_.Next(), self.node, self.creation};
     const bool is_caller = worker == SenderOf(*message.envelope) && IsRequest(*message.envelope);
-    met_caller = met_caller || is_caller;
     gen::Result<void> sent = gen::ErrProcessMailboxFull;
     if (worker.id != 0 && !is_caller) sent = host_.Forward(worker, message.envelope, true);
+    // Or a worker of a worker that is a pool.
+    const bool is_at_caller = !sent && sent.error() == gen::ErrDeadlock;
+    met_caller = met_caller || is_caller || is_at_caller;
     if (!sent || message.given) rotation_.Skipped();
-    if (!sent && !HasNoRoom(sent)) all_full = false;
+    if (!sent && !HasNoRoom(sent) && !is_at_caller) all_full = false;
     if (IsOwnFault(sent)) Fail(std::move(message), sent.error());
     if (message.envelope == nullptr) return true;
   }
@@ -135,6 +137,8 @@ bool PoolBroadcastForwarder::Ask(Held& message) {
   const std::vector<PoolMember> receivers = Receivers();
   if (!MakeCopies(message, receivers.size())) return true;
   std::vector<core::EnvelopePtr> copies = std::move(message.copies);
+  const auto mark = static_cast<std::uint8_t>(message.envelope->flags &
+                                              core::Envelope::kFlagRouted);  // an outer pool's
   const std::chrono::nanoseconds time = TimeFor(*message.envelope);
   const std::uint64_t number = ++last_question_;
   const gen::PID caller = SenderOf(*message.envelope);
@@ -173,6 +177,7 @@ bool PoolBroadcastForwarder::Ask(Held& message) {
   }
   message.copies = std::move(copies);
   message.envelope->flags &= static_cast<std::uint8_t>(~core::Envelope::kFlagRouted);
+  message.envelope->flags |= mark;
   if (replacement_.members().staying() != 1 ||
       replacement_.members().FindWorker(caller) == nullptr) {
     return false;

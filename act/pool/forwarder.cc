@@ -116,6 +116,11 @@ void PoolForwarder::Refuse(Held message, const gen::Error& error) {
     ++counters_.handled;  // it counts as forwarded, and here is its answer
   } else {
     rotation_.Refused();
+    // An outer pool has given it to this one, and waits until this one is done with it.
+    if ((message.envelope->flags & core::Envelope::kFlagRouted) != 0) {
+      ++counters_.never_given;
+      ++counters_.handled;
+    }
   }
   host_.Drop(std::move(message.envelope), gen::DropReason::kMailboxFull, error);
 }

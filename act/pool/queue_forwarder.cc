@@ -120,10 +120,16 @@ void PoolQueueForwarder::Give(PoolQueue::Turn turn) {
     return;
   }
   if (!sent) {
+    // A worker that is a pool: the caller waits at a worker of it.
+    const bool has_other = !turn.item.key && replacement_.members().staying() > 1;
+    if (sent.error() == gen::ErrDeadlock && !has_other) {
+      Refuse(std::move(message), sent.error());
+      Look(member, place);
+      return;
+    }
     turn.item.envelope = std::move(message.envelope);
     queue_.Undo(std::move(turn));
-    // A worker that is dead leaves an inheritance.
-    if (HasNoRoom(sent)) LookAgain(member);
+    LookAgain(member);  // in vain at one that is dead: it leaves an inheritance
     return;
   }
   ++place.given;

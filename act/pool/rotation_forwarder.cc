@@ -123,7 +123,11 @@ bool PoolRotationForwarder::Offer(Held& message, Met& met) {
           met.failed = std::move(sent.error());
           return core::Offered::kEnough;
         }
-        if (!HasNoRoom(sent)) met.dead = true;
+        if (sent.error() == gen::ErrDeadlock) {
+          met.caller = true;  // a worker of this worker, which is a pool
+        } else if (!HasNoRoom(sent)) {
+          met.dead = true;
+        }
         return core::Offered::kNotTaken;
       });
   if (offered == core::Offered::kTaken) return true;

@@ -169,7 +169,24 @@ void Delivery::CountOverflow(ProcessSlot& receiver, gen::PID pool, const core::E
 void Delivery::DropOverflow(ProcessSlot& process, gen::PID pool, core::EnvelopePtr envelope) {
   CountOverflow(process, pool, *envelope);
   const gen::PID to = needs_.addresses.PidIn(process, envelope->generation);
+  bool reports = false;
+  if (IsRouted(*envelope)) {
+    ProcessCold& cold = process.Cold();
+    std::lock_guard lock(cold.lock);
+    if (process.IsStill(to)) {  // else it is the next process, which never had this
+      cold.counts.routed_overflowed.fetch_add(1, std::memory_order_relaxed);
+      reports = process.routed_work().duty() == gen::WorkerDuty::kReport;
+    }
+  }
   Drop(std::move(envelope), to, gen::DropReason::kMailboxFull, gen::ErrProcessMailboxFull);
+  if (reports) ReportProgress(to, pool);  // the pool waits until it is done with what it was given
+}
+
+void Delivery::ReportProgress(gen::PID worker, gen::PID pool) {
+  core::EnvelopePtr report = core::MakeSignal(
+      static_cast<std::uint8_t>(gen::EnvelopeKind::kProgress), core::Lane::kSystem);
+  report->from = worker.ToAddress();
+  (void)Deliver(pool, report);  // a pool that is gone need not know
 }
 
 gen::Result<void> Delivery::MailboxFull(ProcessSlot& process, gen::PID to,

@@ -143,6 +143,8 @@ class Delivery {
   // Counts a message that was dropped because a mailbox was full. `pool` is the receiver's parent, and maybe the pool
   // that the message came through.
   void CountOverflow(ProcessSlot& receiver, gen::PID pool, const core::Envelope& envelope);
+  // Tells a pool that this worker is done with a message.
+  void ReportProgress(gen::PID worker, gen::PID pool);
 
   // -- pools --
 

@@ -127,6 +127,8 @@ core::Offered Delivery::OfferBySteps(const Attempt& attempt, gen::PID worker,
   }
   if (sent.error() == gen::ErrOverloaded) {  // a pool as a worker, with a limit of its own
     met.excess = std::min<std::int64_t>(met.excess, sent.error().RetryAfter().count());
+  } else if (sent.error() == gen::ErrDeadlock) {  // the caller is a worker of a pool as a worker
+    met.caller = true;
   } else if (sent.error() != gen::ErrProcessMailboxFull) {
     met.worker_gone = true;
   }

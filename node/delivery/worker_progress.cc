@@ -89,7 +89,8 @@ gen::WorkerProgress Delivery::ProgressOf(gen::PID worker) const {
     progress.handled = slot->routed_work().Handled();
     progress.current = slot->routed_work().IsCurrent();
     const std::uint32_t taken = slot->mailbox().TakenApprox();
-    progress.dropped = slot->Rare().routed_unstashed.Read();
+    progress.dropped = slot->Rare().routed_unstashed.Read() +
+                       slot->Rare().routed_overflowed.load(std::memory_order_relaxed);
     progress.queued = slot->MainMessagesApprox() + slot->AsideApprox();
     progress.busy = slot->activity().IsInHandler();
     if (slot->mailbox().TakenApprox() == taken) break;

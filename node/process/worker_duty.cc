@@ -7,12 +7,7 @@
 
 namespace ergon::node {
 
-void ProcessRunner::ReportProgress() {
-  core::EnvelopePtr report = core::MakeSignal(
-      static_cast<std::uint8_t>(gen::EnvelopeKind::kProgress), core::Lane::kSystem);
-  report->from = Self().ToAddress();
-  (void)rooms_.delivery.Deliver(Parent(), report);  // a parent that is gone need not know
-}
+void ProcessRunner::ReportProgress() { rooms_.delivery.ReportProgress(Self(), Parent()); }
 
 void ProcessRunner::DoDuty(gen::WorkerDuty duty, std::int64_t began) {
   if (duty == gen::WorkerDuty::kReport) {

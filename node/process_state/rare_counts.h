@@ -16,6 +16,8 @@ struct RareCounts {
   std::atomic<std::int64_t> held{0};
   // Messages dropped because there was no room; written by any thread.
   std::atomic<std::uint64_t> overflowed{0};
+  // Those of them that its pool had given it; written by any thread.
+  std::atomic<std::uint64_t> routed_overflowed{0};
   // Messages of its pool for which its stash had no room.
   core::SingleWriterCounter routed_unstashed;
   // Requests among the messages of its pool that were expired, and how long the pool's messages take the worker in the
@@ -39,6 +41,7 @@ struct RareCounts {
     expired.Reset();
     held.store(0, std::memory_order_relaxed);
     overflowed.store(0, std::memory_order_relaxed);
+    routed_overflowed.store(0, std::memory_order_relaxed);
     routed_unstashed.Reset();
     routed_expired.Reset();
     mean_handling.store(0, std::memory_order_relaxed);

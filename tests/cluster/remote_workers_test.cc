@@ -632,6 +632,16 @@ TEST_CASE("remote workers: what has no form on the wire is told, or counted") {
   CHECK(act::Stats(cluster.a, pool)->worker_restarts == 0);
 }
 
+TEST_CASE("remote workers: what has no form on the wire keeps no worker from the next message") {
+  FarCluster cluster("far_queue");
+  const gen::PID pool =
+      cluster.Start({.pool_size = 2, .strategy = act::PoolStrategy::SharedQueue()});
+  for (int i = 0; i < 10; ++i) CHECK(cluster.a.Send(pool, Local{}));
+  CHECK(cluster.a.Call(pool, Sum{{1, 2}}).value() == 3);
+  // The other worker may have to wait for its node first.
+  CHECK(kit::Eventually([&] { return cluster.a.MessageBalance().dropped_unreadable == 10; }));
+}
+
 TEST_CASE("remote workers: crashes, cuts and full mailboxes, and nothing is lost without a count") {
   gen::ProcessOptions options;
   options.mailbox_size = 10;

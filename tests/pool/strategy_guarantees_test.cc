@@ -1,10 +1,14 @@
 // What a pool promises, promised by each strategy.
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
+
+#include <ergon/act/broadcast_answers.h>
 
 #include <kit/manual_time.h>
 #include <kit/node_fixture.h>
@@ -238,6 +242,106 @@ TEST_CASE("Strategies: a pool of pools") {
       REQUIRE(pool.EventuallyHandled(200));
     });
   });
+}
+
+TEST_CASE("Strategies: a worker of an inner pool calls the outer one: told, and all go on") {
+  ForEachStrategy([](const PoolStrategy& strategy) {
+    ForEachStrategy([&](const PoolStrategy& inner) {
+      kit::NodeFixture fixture;
+      act::PoolOptions options = With(fixture.Options(2), strategy);
+      options.worker_factory = gen::Factory<kit::ManagedPool>(fixture.pools);
+      options.worker_args = gen::MakeArgs(With(fixture.Options(1), inner));
+      auto pool = fixture.StartPool(options);
+      for (int value = 0; value < 8; ++value) {
+        auto calls_again = [pid = pool.pid(), value](kit::Worker& self, gen::PID, gen::Ref) {
+          auto answer = self.Call<Answer>(pid, Ask{value}, {.timeout = 2s});
+          // The other inner pool may answer it.
+          CHECK((answer || answer.error() == gen::ErrDeadlock));
+          return gen::Reply(Answer{});
+        };
+        CHECK(fixture.node.Call<Answer>(pool.pid(), Ask{value, calls_again},
+                                        {.timeout = kit::kDeadline}));
+      }
+      for (int value = 0; value < 20; ++value) fixture.node.Send(pool.pid(), Job{value}).value();
+      REQUIRE(Eventually([&] { return fixture.workers->jobs.size() == 20; }));
+      CHECK(fixture.workers->jobs.SortedValues() == Sequence(0, 20));
+      REQUIRE(pool.EventuallyAtRest());
+    });
+  });
+}
+
+TEST_CASE("Strategies: the only worker of the only inner pool calls the outer one: told at once") {
+  ForEachStrategy([](const PoolStrategy& strategy) {
+    ForEachStrategy([&](const PoolStrategy& inner) {
+      kit::NodeFixture fixture;
+      act::PoolOptions options = With(fixture.Options(1), strategy);
+      options.worker_factory = gen::Factory<kit::ManagedPool>(fixture.pools);
+      options.worker_args = gen::MakeArgs(With(fixture.Options(1), inner));
+      auto pool = fixture.StartPool(options);
+      auto calls_again = [pid = pool.pid()](kit::Worker& self, gen::PID, gen::Ref) {
+        auto answer = self.Call<Answer>(pid, Ask{2}, {.timeout = 2s});
+        return gen::Reply(Answer{answer.error() == gen::ErrDeadlock ? 1 : 0, {}});
+      };
+      auto answer =
+          fixture.node.Call<Answer>(pool.pid(), Ask{1, calls_again}, {.timeout = kit::kDeadline});
+      CHECK(answer.value().value == 1);
+      CHECK(fixture.node.Call<Answer>(pool.pid(), Ask{3}, {.timeout = kit::kDeadline}));
+      REQUIRE(pool.EventuallyAtRest());
+    });
+  });
+}
+
+TEST_CASE("Strategies: a worker of a worker calls the outer pool, and one of the two broadcasts") {
+  const auto broadcast_jobs = PoolStrategy::Broadcast<Job>();
+  const auto broadcast_calls = PoolStrategy::Broadcast<Ask>();
+  for (const auto& [strategy, inner] :
+       {std::pair{PoolStrategy::SharedQueue(), broadcast_calls},
+        std::pair{kit::ByValue(), broadcast_calls}, std::pair{broadcast_jobs, PoolStrategy()}}) {
+    const bool in_answers = inner.ToString() == broadcast_calls.ToString();
+    CAPTURE(in_answers);
+    kit::NodeFixture fixture;
+    act::PoolOptions options = With(fixture.Options(1), strategy);
+    options.worker_factory = gen::Factory<kit::ManagedPool>(fixture.pools);
+    options.worker_args = gen::MakeArgs(With(fixture.Options(1), inner));
+    auto pool = fixture.StartPool(options);
+    std::atomic<bool> told{false};
+    auto calls_again = [&told, pid = pool.pid()](kit::Worker& self, gen::PID, gen::Ref) {
+      told = self.Call<Answer>(pid, Ask{1}, {.timeout = 2s}).error() == gen::ErrDeadlock;
+      return gen::Reply(Answer{});
+    };
+    const auto call = [&](Ask ask) {
+      const gen::CallOptions how{.timeout = kit::kDeadline};
+      return in_answers ? fixture.node.Call<act::BroadcastAnswers>(pool.pid(), std::move(ask), how)
+                              .has_value()
+                        : fixture.node.Call<Answer>(pool.pid(), std::move(ask), how).has_value();
+    };
+    CHECK(call(Ask{1, calls_again}));
+    CHECK(told);
+    CHECK(call(Ask{1}));
+    REQUIRE(pool.EventuallyAtRest());
+  }
+}
+
+TEST_CASE("Strategies: a worker whose mailbox drops what the pool gave it is not forgotten") {
+  for (const PoolStrategy& strategy : {kit::ByValue(), PoolStrategy::SharedQueue()}) {
+    kit::NodeFixture fixture;
+    act::PoolOptions options = With(fixture.Options(1), strategy);
+    options.worker_mailbox = gen::Mailbox::Bounded(1, gen::Overflow::kDropOldest);
+    auto pool = fixture.StartPool(options);
+    const gen::PID worker = pool.Workers()[0];
+    kit::Gate gate(fixture.node);
+    fixture.HoldEach(gate, {worker});
+    fixture.node.Send(pool.pid(), Job{1}).value();
+    REQUIRE(Eventually([&] { return pool.Stats()["messages_forwarded"] == 1; }));
+    fixture.node.Send(worker, Job{2}).value();  // job 1 goes
+    gate.Open();
+    for (int value = 3; value < 6; ++value) {
+      fixture.node.Call<Answer>(pool.pid(), Ask{value}, {.timeout = kit::kDeadline}).value();
+    }
+    CHECK(fixture.workers->jobs.Values() == std::vector{-1, 2});
+    REQUIRE(pool.EventuallyAtRest());
+    CHECK(pool.Stats()["messages_lost_full"] == 1);
+  }
 }
 
 }  // namespace

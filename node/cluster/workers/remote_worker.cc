@@ -285,7 +285,7 @@ void RemoteWorker::Drop(core::Envelope& envelope, const gen::Error& error) {
                          gen::Message(envelope).Describe(), gen::SenderOf(envelope), worker_,
                          error);
   }
-  host_->Drop(host_->Detach(envelope), gen::DropReasonOf(error), error);
+  host_->Drop(host_->DetachForRequest(envelope), gen::DropReasonOf(error), error);
 }
 
 void RemoteWorker::AnswerInspection(core::Envelope& envelope) {
