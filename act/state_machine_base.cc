@@ -22,7 +22,13 @@ void StateMachineBase::Terminate(const gen::Reason& /*reason*/) {}
 
 Transition StateMachineBase::Delegate(const gen::Target& to, StateEvent& event) {
   auto forwarded = Forward(to, event.message());
-  return forwarded ? Keep() : Keep().ReplyError(std::move(forwarded.error()));
+  if (forwarded) return Keep();
+  if (event.IsRequest()) return Keep().ReplyError(std::move(forwarded.error()));
+  if (const auto more = UnhandledLines().Take(Host())) {
+    Log().Warning("{} in state '{}' is lost: {}{}", event.ToString(), StateName(),
+                  forwarded.error(), *more);
+  }
+  return Keep();
 }
 
 Transition StateMachineBase::Unhandled(const StateEvent& event) {

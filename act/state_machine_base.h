@@ -45,7 +45,7 @@ class StateMachineBase : public ProcessApi {
   // Ends the machine, as gen::Stop; answers can be added.
   static Transition Stop(gen::Reason reason) { return gen::Stop(std::move(reason)); }
   // Stays in the state and passes the request on to another process, which answers it. An error of Forward
-  // goes to the caller.
+  // goes to the caller. A message is passed on, too; there is nobody to tell of an error, so the log gets it.
   Transition Delegate(const gen::Target& to, StateEvent& event);
   // Stays in the state, which is not one for this event: logs a warning that names both, and answers a request with the
   // error kUnsupported. The log gets only some of these lines in each period (message_loop.h). An unhandled answer is

@@ -43,7 +43,9 @@ class SupervisorRunner;
 // End of the supervisor, for any reason except a kill or an exception in a handler. The children are asked to
 // end one after the other in reverse order, children of templates all at once. A child first handles what it
 // has queued. It is killed after its shutdown_timeout; a child that is still in its Init is killed at once.
-// Meanwhile the supervisor goes on handling messages. Children never outlive it.
+// Meanwhile the supervisor goes on handling what arrives. If it was asked to end after its queue (by its supervisor,
+// its application, Node::StopProcess or the end of the node), it takes no more messages and requests with priority
+// normal: their senders get an error. Children never outlive it.
 //
 // Inspect answers, besides what HandleInspect adds:
 //   type, strategy       as in "one for one" and "permanent"

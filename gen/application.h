@@ -24,7 +24,7 @@ class Node;
 
 // What it means if a process of an application ends without having been asked to.
 enum class ApplicationMode : std::uint8_t {
-  kTemporary,  // nothing; with its last process the application ends
+  kTemporary,  // nothing; with its last process the application ends, with the first failure as its reason, if any
   kTransient,  // nothing after normal and shutdown; a failure ends the application and the node
   kPermanent,  // it ends the application and the node
 };

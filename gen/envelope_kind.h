@@ -38,7 +38,7 @@ static_assert(IsUserMessage(EnvelopeKind::kMessage) && IsUserMessage(EnvelopeKin
 
 // The `ref` of an exit signal that SendExit sent; a link's has 0, or kChildExit if it is that of a
 // process to its parent. A process that does not trap exits ignores "normal" from a link, but not
-// from SendExit.
+// from SendExit, and not from its parent.
 inline constexpr std::uint64_t kExplicitExit = 1;
 inline constexpr std::uint64_t kChildExit = 2;
 

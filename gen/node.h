@@ -169,7 +169,7 @@ class Node : public GroupMessenger {
   // does not run, or a running application depends on it, and kProcessUnknown if it is not loaded.
   virtual Result<void> StopApplication(Atom name, std::chrono::nanoseconds timeout = kInfinite) = 0;
   // As StopApplication, but the processes are killed at once; also if the application is being stopped already, or is
-  // being started.
+  // being started. While one is being started that it needs, it does not run yet: kNotAllowed.
   virtual Result<void> StopApplicationForce(Atom name) = 0;
   // Returns a view of an application, or kProcessUnknown if it is not loaded.
   [[nodiscard]] virtual Result<gen::ApplicationInfo> ApplicationInfo(Atom name) const = 0;

@@ -10,14 +10,17 @@
 #include <ergon/act/supervisor/inspection.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/host/child_end.h>
+#include <ergon/gen/host/start_error.h>
 
 namespace ergon::act {
 namespace {
 
 constexpr int kMostFailures = 1'000'000;  // that are counted
 
-std::string TextOf(const gen::Error& error) {
-  return error.detail().empty() ? error.ToString() : std::string(error.detail());
+// The code says a part of what happened already.
+gen::Error ErrorOfChild(gen::Atom name, const gen::Error& error) {
+  const std::string why(error.detail().empty() ? error.ToString() : error.detail());
+  return gen::Error(error.code(), fmt::format("child '{}': {}", name, why));
 }
 
 }  // namespace
@@ -38,10 +41,11 @@ gen::Status SupervisorRunner::Start() {
     const auto key = children_.FindName(child.name);
     if (!key) continue;  // a template
     (void)strategy_.Start(*key);
-    auto pid = FinishStart(*key);
+    auto pid = StartNow(*key);
     if (pid) continue;
     StopStarted();
-    return gen::Stop(gen::Reason::Error(TextOf(pid.error())));
+    return gen::Stop(gen::Reason::Error(
+        fmt::format("child '{}': {}", child.name, gen::StartErrorText(pid.error()))));
   }
   return Settle();
 }
@@ -50,19 +54,27 @@ void SupervisorRunner::StopStarted() {
   const auto& all = children_.all();
   for (auto last = all.rbegin(); last != all.rend(); ++last) {
     const SupervisorChildren::Entry& entry = last->second;
-    if (entry.pid) gen::EndChildAndWait(host_, entry.pid, entry.spec->shutdown_timeout);
+    if (entry.pid)
+      gen::EndChildAndWait(host_, entry.pid, entry.spec->name, entry.spec->shutdown_timeout);
   }
 }
 
-gen::Result<gen::PID> SupervisorRunner::FinishStart(const gen::Result<Key>& key) {
-  if (!key) return key.error();
-  start_now_ = *key;
+gen::Result<gen::PID> SupervisorRunner::StartNow(Key key) {
+  start_now_ = key;
   start_error_.reset();
   CarryOutActions();
   start_now_ = 0;
   if (start_error_) return *std::exchange(start_error_, std::nullopt);
-  const SupervisorChildren::Entry* entry = children_.Find(*key);
+  const SupervisorChildren::Entry* entry = children_.Find(key);
   return entry == nullptr ? gen::PID() : entry->pid;
+}
+
+gen::Result<gen::PID> SupervisorRunner::FinishStart(const gen::Result<Key>& key) {
+  if (!key) return key.error();
+  const SupervisorChildren::Entry* const entry = children_.Find(*key);
+  const gen::Atom name = entry == nullptr ? gen::Atom() : entry->spec->name;
+  auto pid = StartNow(*key);
+  return pid ? pid : ErrorOfChild(name, pid.error());
 }
 
 gen::Result<void> SupervisorRunner::Finish(const gen::Result<Key>& key) {
@@ -86,7 +98,7 @@ gen::Status SupervisorRunner::OnEnvelope(core::Envelope& envelope, bool trap_exi
 gen::Status SupervisorRunner::OnOwn(core::Envelope& envelope, bool trap_exit) {
   switch (static_cast<gen::EnvelopeKind>(envelope.kind)) {
     case gen::EnvelopeKind::kOwnTimer:
-      if (const auto* late = envelope.ValueAs<gen::ChildTimeout>()) (void)host_.Kill(late->child);
+      if (const auto* late = envelope.ValueAs<gen::ChildTimeout>()) KillLate(late->child);
       if (const auto* start = envelope.ValueAs<StartTimer>()) StartPostponed(*start);
       return gen::Continue();
     case gen::EnvelopeKind::kExit:
@@ -182,11 +194,8 @@ void SupervisorRunner::CarryOutActions() {
     for (const auto& [kind, key] : actions) {
       switch (kind) {
         case Kind::kStart:
-          if (key != start_now_ && children_.Find(key)->failed_starts != 0) {
-            PostponeStart(key);
-          } else {
-            StartProcess(key);
-          }
+          (key != start_now_ && children_.Find(key)->failed_starts != 0) ? PostponeStart(key)
+                                                                         : StartProcess(key);
           break;
         case Kind::kStop:
           StopProcess(key);
@@ -217,10 +226,9 @@ void SupervisorRunner::StartProcess(Key key) {
              : name.empty() ? host_.Spawn(spec.factory, options, entry.args)
                             : host_.SpawnRegister(name, spec.factory, options, entry.args);
   if (!pid) {
-    const std::string text = TextOf(pid.error());
-    const gen::Error error(pid.error().code(), fmt::format("child '{}': {}", spec.name, text));
-    if (waits) start_error_ = error;
-    Gone(key, gen::Reason::Error(text), &error);
+    if (waits) start_error_ = pid.error();
+    const gen::Error error = ErrorOfChild(spec.name, pid.error());
+    Gone(key, gen::Reason::Error(gen::StartErrorText(pid.error())), &error);
     return;
   }
   // Tells of its end, too, should it cut the link.
@@ -249,6 +257,7 @@ void SupervisorRunner::PostponeStart(Key key) {
 void SupervisorRunner::StartPostponed(const StartTimer& timer) {
   SupervisorChildren::Entry* entry = children_.Find(timer.key);
   if (entry == nullptr || entry->postponed != timer.number) return;  // it is not wanted any more
+  if (strategy_.ending()) return;  // CancelStart comes when it is this child's turn to end
   entry->postponed = 0;
   StartProcess(timer.key);
 }
@@ -264,6 +273,13 @@ bool SupervisorRunner::CancelStart(Key key) {
 void SupervisorRunner::StopProcess(Key key) {
   SupervisorChildren::Entry& entry = *children_.Find(key);
   entry.killer = gen::EndChild(host_, entry.pid, entry.spec->shutdown_timeout);
+}
+
+void SupervisorRunner::KillLate(gen::PID child) {
+  const auto key = children_.FindProcess(child);
+  if (!key) return;  // it has ended meanwhile
+  const SupervisorChildren::Entry& entry = *children_.Find(*key);
+  gen::KillLateChild(host_, child, entry.spec->name, entry.spec->shutdown_timeout);
 }
 
 void SupervisorRunner::Started(Key key) {

@@ -72,6 +72,8 @@ class SupervisorRunner {
 
   // -- children --
   void CarryOutActions();
+  // Carries out what is to be done, and returns when the child `key` has started.
+  gen::Result<gen::PID> StartNow(Key key);
   void StartProcess(Key key);
   // Tries a failed start again in another turn, so that what arrives meanwhile is handled first.
   void PostponeStart(Key key);
@@ -79,6 +81,8 @@ class SupervisorRunner {
   // Cancels the postponed start of a child that is to be ended. Returns false if no start is postponed.
   bool CancelStart(Key key);
   void StopProcess(Key key);
+  // Kills a child whose time to end is up.
+  void KillLate(gen::PID child);
   void Started(Key key);
   // Notes that a child has ended, or could not even begin to start; then `error` says why.
   void Gone(Key key, const gen::Reason& reason, const gen::Error* error = nullptr);

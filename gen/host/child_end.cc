@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
+#include <ergon/core/foundations/number_text.h>
 #include <ergon/gen/node.h>
 #include <ergon/gen/process_options.h>
 
@@ -22,9 +25,23 @@ TimerHandle EndChild(ProcessHost& parent, PID child, std::chrono::nanoseconds ti
   return parent.SendSelfAfter(ChildTimeout{child}, timeout);
 }
 
-void EndChildAndWait(ProcessHost& parent, PID child, std::chrono::nanoseconds timeout) {
-  if (Ask(parent, child, timeout) && parent.AwaitEnd(child, timeout)) return;
-  (void)parent.Kill(child);
+void KillLateChild(ProcessHost& parent, PID child, Atom name, std::chrono::nanoseconds timeout) {
+  if (!parent.Kill(child)) return;  // it has just ended
+  parent.Log().Warning("child {}{} is killed: it has not ended within {}",
+                       name.empty() ? "" : fmt::format("'{}' ", name), child,
+                       core::RoundTime(timeout));
+}
+
+void EndChildAndWait(ProcessHost& parent, PID child, Atom name, std::chrono::nanoseconds timeout) {
+  if (Ask(parent, child, timeout)) {
+    const auto ended = parent.AwaitEnd(child, timeout);
+    if (ended) return;
+    if (ended.error() == ErrTimeout) {
+      KillLateChild(parent, child, name, timeout);
+    } else {
+      (void)parent.Kill(child);  // the parent is being ended itself, and cannot wait
+    }
+  }
   (void)parent.AwaitEnd(child, kInfinite);
 }
 

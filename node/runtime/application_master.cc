@@ -9,26 +9,32 @@
 #include <ergon/core/foundations/thrown_text.h>
 #include <ergon/gen/envelope_kind.h>
 #include <ergon/gen/host/child_end.h>
+#include <ergon/gen/host/start_error.h>
 #include <ergon/gen/message.h>
 #include <ergon/gen/node.h>
 #include <ergon/gen/notices.h>
 
 namespace ergon::node {
+namespace {
+
+gen::Reason FailureOf(const std::string& member, const gen::Reason& reason) {
+  return gen::Reason::Error(fmt::format("{} has ended: {}", member, reason));
+}
+
+}  // namespace
 
 // -- start --
 
 gen::Status ApplicationMaster::ProcessInit(gen::ProcessHost& host, const gen::Args& /*args*/) {
   host_ = &host;
   host.SetTrapExit(true);  // to outlive its processes
-  observer_.Starting(spec_->name, host.Self());
+  if (!observer_.Starting(spec_->name, host.Self())) return gen::Stop(gen::Reason::Kill());
   for (const gen::ApplicationProcess& what : spec_->processes) {
     auto pid = StartMember(what);
     if (!pid) {
       UndoStart();
-      const gen::Error& error = pid.error();
-      return gen::Stop(gen::Reason::Error(
-          fmt::format("process {} '{}': {}", members_.size(), what.name,
-                      error.detail().empty() ? error.ToString() : std::string(error.detail()))));
+      return gen::Stop(gen::Reason::Error(fmt::format(
+          "process {} '{}': {}", members_.size(), what.name, gen::StartErrorText(pid.error()))));
     }
     auto monitor = host.Monitor(*pid);
     members_.push_back({&what, *pid, monitor ? *monitor : gen::Ref()});
@@ -55,7 +61,7 @@ gen::Result<gen::PID> ApplicationMaster::StartMember(const gen::ApplicationProce
 
 void ApplicationMaster::UndoStart() {
   for (auto last = members_.rbegin(); last != members_.rend(); ++last) {
-    gen::EndChildAndWait(*host_, last->pid, last->what->shutdown_timeout);
+    gen::EndChildAndWait(*host_, last->pid, last->what->name, last->what->shutdown_timeout);
     observer_.SetProcesses(spec_->name, last->pid, false);
   }
 }
@@ -77,7 +83,7 @@ gen::Status ApplicationMaster::ProcessMessage(core::Envelope& envelope) {
       }
       return gen::Continue();
     case gen::EnvelopeKind::kOwnTimer:
-      if (const auto* late = envelope.ValueAs<gen::ChildTimeout>()) (void)host_->Kill(late->child);
+      if (const auto* late = envelope.ValueAs<gen::ChildTimeout>()) KillLate(late->child);
       return gen::Continue();
     case gen::EnvelopeKind::kInspect:
       (void)host_->SendResponse(gen::PID::FromAddress(envelope.from),
@@ -122,19 +128,27 @@ gen::Status ApplicationMaster::MemberEnded(gen::PID pid, const gen::Reason& reas
                        (spec_->mode == gen::ApplicationMode::kTransient && reason.IsFailure());
   if (reason.IsFailure()) {
     host_->Log().Warning("application '{}': {} has ended: {}", spec_->name, name, reason);
+    first_failure_ = first_failure_.value_or(FailureOf(name, reason));
   }
   if (decides) {
-    return BeginStop(reason.IsFailure()
-                         ? gen::Reason::Error(fmt::format("{} has ended: {}", name, reason))
-                         : reason);
+    return BeginStop(reason.IsFailure() ? FailureOf(name, reason) : reason);
   }
-  return members_.empty() ? BeginStop(gen::Reason::Normal()) : gen::Continue();
+  // A temporary one has gone on; who needs its work has to know that not all of it was done.
+  return members_.empty() ? BeginStop(first_failure_.value_or(gen::Reason::Normal()))
+                          : gen::Continue();
+}
+
+void ApplicationMaster::KillLate(gen::PID child) {
+  const auto found = std::find_if(members_.begin(), members_.end(),
+                                  [child](const Member& member) { return member.pid == child; });
+  if (found == members_.end()) return;  // it has ended meanwhile
+  gen::KillLateChild(*host_, child, found->what->name, found->what->shutdown_timeout);
 }
 
 // -- the end --
 
 gen::Status ApplicationMaster::ProcessStop(const gen::Reason& reason) {
-  asked_to_stop_ = true;
+  if (!stopping_) asked_to_stop_ = true;  // else it ends by itself: that remains why
   return BeginStop(reason.IsNormal() ? gen::Reason::Shutdown() : reason);
 }
 
@@ -147,9 +161,12 @@ gen::Status ApplicationMaster::BeginStop(const gen::Reason& reason) {
 }
 
 gen::Status ApplicationMaster::EndAllAtOnce() {
-  asked_to_stop_ = at_once_ = stopping_ = true;
-  stop_reason_ = gen::Reason::Kill();
-  observer_.Stopping(spec_->name);
+  if (!std::exchange(stopping_, true)) {
+    asked_to_stop_ = true;
+    observer_.Stopping(spec_->name);
+  }
+  if (asked_to_stop_) stop_reason_ = gen::Reason::Kill();
+  at_once_ = true;
   (void)killer_.Cancel();
   for (auto last = members_.rbegin(); last != members_.rend(); ++last) (void)host_->Kill(last->pid);
   return members_.empty() ? EndNext() : gen::Continue();
@@ -171,7 +188,7 @@ void ApplicationMaster::ProcessTerminate(const gen::Reason& reason) {
                        (spec_->mode == gen::ApplicationMode::kTransient && reason.IsFailure());
   // The node first: nobody shall see the application ended and the node running.
   try {
-    if (matters && !asked_to_stop_) {
+    if (matters && !asked_to_stop_ && !observer_.IsEndedByForce(spec_->name)) {
       std::string text = fmt::format("application '{}' has ended: {}", spec_->name, reason);
       if (!reason.IsFailure()) host_->Log().Error("{}, and the node with it", text);
       host_->Node().Stop(reason.IsFailure() ? gen::Reason::Error(std::move(text))

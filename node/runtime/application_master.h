@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <ergon/gen/application.h>
@@ -17,10 +18,13 @@ namespace ergon::node {
 class ApplicationObserver {
  public:
   virtual void SetProcesses(gen::Atom name, gen::PID pid, bool alive) = 0;
-  virtual void Starting(gen::Atom name, gen::PID master) = 0;
+  // Returns false if somebody has asked for the end of this run already.
+  virtual bool Starting(gen::Atom name, gen::PID master) = 0;
   virtual void Running(gen::Atom name, std::int64_t now) = 0;
   virtual void Stopping(gen::Atom name) = 0;
   virtual void Ended(gen::Atom name, const gen::Reason& reason) = 0;
+  // Returns whether somebody has asked for the end of this run while it was starting: the master may be killed later.
+  [[nodiscard]] virtual bool IsEndedByForce(gen::Atom name) const = 0;
 
  protected:
   ~ApplicationObserver() = default;
@@ -50,6 +54,8 @@ class ApplicationMaster final : public gen::ProcessBehavior {
   gen::Result<gen::PID> StartMember(const gen::ApplicationProcess& what);
   void UndoStart();
   gen::Status MemberEnded(gen::PID pid, const gen::Reason& reason);
+  // Kills a process whose time to end is up.
+  void KillLate(gen::PID child);
   gen::Status BeginStop(const gen::Reason& reason);
   // Asks the last process to end, or ends the master when there is none.
   gen::Status EndNext();
@@ -61,7 +67,8 @@ class ApplicationMaster final : public gen::ProcessBehavior {
   std::vector<Member> members_;  // alive, in the order of their start
   gen::TimerHandle killer_;      // of the one that is being ended
   gen::Reason stop_reason_;
-  bool is_running_ = false;  // all its processes have been started
+  std::optional<gen::Reason> first_failure_;  // of one of its processes
+  bool is_running_ = false;                   // all its processes have been started
   bool stopping_ = false;
   bool at_once_ = false;        // all its processes have been killed
   bool asked_to_stop_ = false;  // by StopApplication or the end of the node

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <fmt/core.h>
@@ -161,6 +162,7 @@ gen::Result<void> Applications::StartOne(gen::Atom name,
     // They have been started, but others may have stopped one while the next one was starting.
     if (auto needed = CheckNeeded(name, **entry); !needed) return needed;
     (*entry)->state = State::kStarting;
+    (*entry)->ended_by_force = false;
     if (spec == nullptr) spec = (*entry)->loaded;
     former = std::exchange((*entry)->spec, spec);
   }
@@ -211,11 +213,12 @@ gen::Result<void> Applications::Stop(gen::Atom name, std::chrono::nanoseconds ti
   return stopped;
 }
 
-gen::PID Applications::StartingMaster(gen::Atom name) const {
+std::optional<gen::PID> Applications::StartingMasterToKill(gen::Atom name) {
   std::lock_guard lock(mutex_);
   const auto found = entries_.find(name);
-  const bool is_starting = found != entries_.end() && found->second.state == State::kStarting;
-  return is_starting ? found->second.master : gen::PID();
+  if (found == entries_.end() || found->second.state != State::kStarting) return std::nullopt;
+  found->second.ended_by_force = true;  // the master may not have begun
+  return found->second.master;
 }
 
 void Applications::AwaitChildrenOf(gen::PID ended) const {
@@ -229,12 +232,17 @@ void Applications::AwaitChildrenOf(gen::PID ended) const {
 
 gen::Result<void> Applications::StopForce(gen::Atom name) {
   // In its Init a master reads no messages; its processes end with it.
-  if (const gen::PID starting = StartingMaster(name)) {
-    (void)node_.Kill(starting);
-    auto ended = node_.WaitProcess(starting);
-    AwaitChildrenOf(starting);
+  while (const auto starting = StartingMasterToKill(name)) {
+    if (!*starting) {  // it ends when it begins
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      continue;
+    }
+    (void)node_.Kill(*starting);
+    auto ended = node_.WaitProcess(*starting);
+    AwaitChildrenOf(*starting);
     return ended;
   }
+  if (IsEndedByForce(name)) return {};
   auto master = MasterToStop(name);
   if (!master) return std::move(master.error());
   // An error: it has ended by itself meanwhile.
@@ -307,9 +315,12 @@ void Applications::SetProcesses(gen::Atom name, gen::PID pid, bool alive) {
   }
 }
 
-void Applications::Starting(gen::Atom name, gen::PID master) {
+bool Applications::Starting(gen::Atom name, gen::PID master) {
   std::lock_guard lock(mutex_);
-  entries_.at(name).master = master;
+  Entry& entry = entries_.at(name);
+  if (entry.ended_by_force) return false;
+  entry.master = master;
+  return true;
 }
 
 void Applications::Running(gen::Atom name, std::int64_t now) {
@@ -335,6 +346,12 @@ void Applications::Ended(gen::Atom name, const gen::Reason& reason) {
   entry.master = gen::PID();
   entry.processes.clear();
   entry.last_end = reason;
+}
+
+bool Applications::IsEndedByForce(gen::Atom name) const {
+  std::lock_guard lock(mutex_);
+  const auto found = entries_.find(name);
+  return found != entries_.end() && found->second.ended_by_force;
 }
 
 }  // namespace ergon::node

@@ -33,10 +33,11 @@ class Applications final : private ApplicationObserver {
 
  private:
   void SetProcesses(gen::Atom name, gen::PID pid, bool alive) override;
-  void Starting(gen::Atom name, gen::PID master) override;
+  bool Starting(gen::Atom name, gen::PID master) override;
   void Running(gen::Atom name, std::int64_t now) override;
   void Stopping(gen::Atom name) override;
   void Ended(gen::Atom name, const gen::Reason& reason) override;
+  [[nodiscard]] bool IsEndedByForce(gen::Atom name) const override;
 
   struct Entry {
     std::shared_ptr<const gen::ApplicationSpec> loaded;
@@ -47,6 +48,7 @@ class Applications final : private ApplicationObserver {
     std::vector<gen::PID> processes = {};
     std::int64_t started_at = 0;  // Clock ns
     std::uint64_t order = 0;      // of its start, among all
+    bool ended_by_force = false;  // while it was starting
     std::optional<gen::Reason> last_end = std::nullopt;
   };
 
@@ -62,8 +64,9 @@ class Applications final : private ApplicationObserver {
   void AwaitChildrenOf(gen::PID ended) const;
   // Returns the process behind an application that may be stopped now.
   gen::Result<gen::PID> MasterToStop(gen::Atom name);
-  // Returns the master of an application that is being started; none: the empty PID.
-  [[nodiscard]] gen::PID StartingMaster(gen::Atom name) const;
+  // Returns the master of an application that is being started, and notes that it has to end. std::nullopt: the
+  // application is not being started; the empty PID: its master has not begun, and will end when it does.
+  std::optional<gen::PID> StartingMasterToKill(gen::Atom name);
 
   gen::Node& node_;
   mutable std::mutex mutex_;

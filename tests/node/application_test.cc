@@ -10,6 +10,7 @@
 #include <ergon/gen/blocking.h>
 #include <ergon/gen/log_limit.h>
 
+#include <kit/gate.h>
 #include <kit/manual_time.h>
 #include <kit/threads.h>
 
@@ -191,6 +192,9 @@ TEST_CASE("application: a process that fails to start ends the others") {
   CHECK(app.notes.All() == Lines{"+b1", "+b2", "+a1", "+a2", "-a2 shutdown", "-a1 shutdown"});
   CHECK(app.State("a") == ApplicationState::kLoaded);
   CHECK(app.State("b") == ApplicationState::kRunning);
+  app.Load({.name = "c", .processes = {app.Process("b1")}});
+  CHECK(app.ErrorOf(app.test.node.StartApplication("c")) ==
+        "application 'c': process 0 'b1': name is taken: 'b1'");
 }
 
 TEST_CASE("application: its processes may start slowly, each within its own time-out") {
@@ -224,8 +228,10 @@ TEST_CASE("application: temporary ones end with their last process, and never en
   CHECK(
       Eventually([&] { return app.test.node.ApplicationInfo("a").value().processes.size() == 1; }));
   CHECK(app.State("a") == ApplicationState::kRunning);
-  app.EndProcess("a2", gen::Reason::Error("failure"));
+  app.EndProcess("a2", gen::Reason::Normal());
   CHECK(app.EventuallyState("a", ApplicationState::kLoaded));
+  CHECK(app.test.node.ApplicationInfo("a")->last_end ==
+        gen::Reason::Error("a1 has ended: failure"));
   CHECK(app.test.node.StartApplication("a"));
 }
 
@@ -275,6 +281,24 @@ TEST_CASE("application: permanent ones end the node, whatever the reason") {
     app.EndProcess("a1", gen::Reason::Error("failure"));
     CHECK(app.EventuallyStopped());
   }
+  SUBCASE("a failure, and somebody stops the application that ends because of it") {
+    kit::ThreadGate gate;
+    auto spec = app.Spec("b", {}, ApplicationMode::kPermanent);
+    spec.processes[0].factory =
+        Make({.terminate = [enter = gate.Holder()](Subject&, const gen::Reason&) { enter(); }});
+    app.Load(spec);
+    REQUIRE(app.test.node.StartApplication("b"));
+    app.EndProcess("b2", gen::Reason::Error("failure"));
+    CHECK(Eventually([&] { return gate.Entered() == 1; }));
+    std::thread stops([&] {
+      (void)app.test.node.StopApplication("b", 1ms);
+      gate.Open();
+    });
+    CHECK(Eventually([&] { return app.test.node.StopReason().IsFailure(); }));
+    stops.join();
+    CHECK(app.test.node.StopReason().ToString() ==
+          "application 'b' has ended: b2 has ended: failure");
+  }
   SUBCASE("stopped on demand") {
     REQUIRE(app.test.node.StopApplication("a"));
     CHECK(app.test.node.StartApplication("a"));
@@ -306,6 +330,7 @@ TEST_CASE("application: who does not end in time is killed; a stop may be given 
   });
   CHECK(app.test.node.StopApplication("a"));
   CHECK(app.EventuallyState("a", ApplicationState::kLoaded));
+  CHECK(app.test.log.Contains("is killed: it has not ended within 1 ms"));
 }
 
 TEST_CASE("application: the node stops them first, in reverse order of their start") {
@@ -362,7 +387,7 @@ TEST_CASE("application: what is called at its start and its end, and why it has 
   CHECK(app.test.node.ApplicationInfo("a")->last_end == gen::Reason::Shutdown());
   // By the end of its processes.
   REQUIRE(app.test.node.StartApplication("a"));
-  app.EndProcess("a1", gen::Reason::Error("broken"));
+  app.EndProcess("a1", gen::Reason::Normal());
   app.EndProcess("a2", gen::Reason::Normal());
   REQUIRE(app.EventuallyState("a", ApplicationState::kLoaded));
   CHECK(app.notes.All().back() == "ended: normal");
@@ -468,6 +493,24 @@ TEST_CASE("application: stopped by force while it starts") {
   CHECK(app.State("a") == ApplicationState::kLoaded);
 }
 
+TEST_CASE("application: stopped by force in the last moment of its start, the node goes on") {
+  AppNode app;
+  kit::ThreadGate gate;
+  auto spec = app.Spec("a", {}, ApplicationMode::kPermanent);
+  spec.when_started = [enter = gate.Holder()](gen::Node&) { enter(); };
+  app.Load(spec);
+  std::thread starts([&] { (void)app.test.node.StartApplication("a"); });
+  CHECK(Eventually([&] { return gate.Entered() == 1; }));
+  std::jthread opens([&, stopper = gettid()] {
+    CHECK(Eventually([&] { return kit::Sleeps(stopper); }));
+    gate.Open();
+  });
+  CHECK(app.test.node.StopApplicationForce("a"));
+  starts.join();
+  CHECK(app.State("a") == ApplicationState::kLoaded);
+  CHECK(app.test.IsAlive(app.test.Spawn()));
+}
+
 TEST_CASE("application: who sends it messages cannot fill the log") {
   AppNode app;
   app.Load(app.Spec("a", {}, ApplicationMode::kPermanent));
@@ -499,6 +542,7 @@ TEST_CASE("application: stopped by force, at once, also while it is being stoppe
   REQUIRE(app.test.node.StartApplication("a"));
   CHECK(app.test.node.StopApplication("a", 1ms).error() == gen::ErrTimeout);
   REQUIRE(app.test.node.StopApplicationForce("a"));
+  CHECK(app.test.node.ApplicationInfo("a")->last_end == gen::Reason::Kill());
   // Its master knew of their ends a moment before these were over.
   CHECK(app.test.EventuallyProcesses(0));
   CHECK(app.test.node.StopApplicationForce("b").error() == gen::ErrProcessUnknown);

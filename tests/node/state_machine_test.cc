@@ -520,6 +520,20 @@ TEST_CASE("state machine: another process answers") {
         "end panic: Postpone: the event has been forwarded (handling int)");
 }
 
+TEST_CASE("state machine: a message for another process that has ended is told in the log") {
+  Machines test;
+  const gen::PID other = test.Spawn();
+  REQUIRE(test.node.Kill(other));
+  REQUIRE(test.Ended(other));
+  const gen::PID machine = test.Start({.handle = [&](ScriptedMachine& self, StateEvent& event) {
+    return self.Delegate(other, event);
+  }});
+  CHECK(test.node.Send(machine, 1));
+  CHECK_FALSE(test.node.Call<int>(machine, 1));
+  CHECK(test.IsAlive(machine));
+  CHECK(test.log.Contains("in state 'idle' is lost: "));
+}
+
 TEST_CASE("state machine: handlers may call") {
   Machines test;
   const gen::PID other = test.Spawn(

@@ -65,6 +65,8 @@ TEST_CASE("supervisor: who does not end in time is killed, others are waited for
   CHECK(test.node.Inspect(supervisor).value().at("state") == "stopping");
   go = true;
   CHECK(test.Ended(supervisor));
+  CHECK(test.log.Count("child 'b' ") == 1);
+  CHECK(test.log.Count("is killed: it has not ended within 5 ms") == 1);
 }
 
 TEST_CASE("supervisor: a kill takes the children along") {

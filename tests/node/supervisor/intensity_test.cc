@@ -169,6 +169,33 @@ TEST_CASE("supervisor: a child whose restart waits can be ended and started") {
   CHECK(made == 3);
 }
 
+TEST_CASE("supervisor: one that ends starts no child whose restart waits") {
+  std::atomic<int> made{0};
+  const kit::ManualTime time;
+  kit::ThreadGate gate;
+  Supervised test(time.Into());
+  auto children = Children(2);
+  children[0].factory = gen::ProcessFactory(
+      [&made]() -> std::unique_ptr<gen::ProcessBehavior> {
+        if (++made == 2) throw std::runtime_error("not yet");
+        return Make({}).Make();
+      },
+      nullptr);
+  children[1].factory =
+      Make({.terminate = [enter = gate.Holder()](Subject&, const gen::Reason&) { enter(); }});
+  const gen::PID supervisor =
+      test.Start({.children = children, .restart = {.backoff_min = 1s, .backoff_max = 1min}});
+  test.EndChild(test.Child("a"), kFailure);
+  REQUIRE(Eventually([&] { return made == 2; }));
+  REQUIRE(test.node.SendExit(supervisor, gen::Reason::Shutdown()));
+  REQUIRE(Eventually([&] { return gate.Entered() == 1; }));
+  time.Pass(1s);
+  CHECK(test.node.Inspect(supervisor));  // the turn of the restart is over
+  CHECK(made == 2);
+  gate.Open();
+  CHECK(test.Ended(supervisor));
+}
+
 TEST_CASE("supervisor: with a back-off, attempts come later and later, up to a bound") {
   std::atomic<int> made{0};
   const kit::ManualTime time;

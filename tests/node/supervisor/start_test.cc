@@ -85,7 +85,16 @@ TEST_CASE("supervisor: a failing start kills those that do not end in time") {
   const auto started = test.node.Spawn(MakeSupervisor({.children = children}));
   REQUIRE_FALSE(started);
   CHECK(started.error().detail() == "child 'b': panic: no");
+  CHECK(test.log.Count("is killed: it has not ended within 10 ms") == 1);
   CHECK(test.EventuallyProcesses(0));
+}
+
+TEST_CASE("supervisor: a child whose name somebody has makes the start fail, and says so") {
+  Supervised test;
+  test.node.SpawnRegister("a", Make({})).value();
+  const auto started = test.node.Spawn(MakeSupervisor({.children = Children(1)}));
+  REQUIRE_FALSE(started);
+  CHECK(started.error().detail() == "child 'a': name is taken: 'a'");
 }
 
 TEST_CASE("supervisor: an incorrect spec makes the start fail") {
