@@ -28,9 +28,9 @@ class IdleTime;
 // The handlers run one at a time, so members need no lock, but not always on the same thread. A handler
 // may block this process with Call and Sleep; other processes go on meanwhile. Override the handlers that
 // you need, as private members. An exception that leaves a handler ends the process with the reason
-// "panic: <what> (handling <type of the message>)". <what> is the text of a std::exception or a gen::Error, or a text that
-// was thrown; of others "an exception of type <type>". In Init and Terminate there is no message, and the reason has no
-// "(handling ...)".
+// "panic: <what> (handling <type of the message>)". <what> is the text of a std::exception or a gen::Error, or a text
+// that was thrown; of others "an exception of type <type>". In Init and Terminate there is no message, and the reason
+// has no "(handling ...)".
 class Actor : public ProcessApi, protected SplitCallbacks {
  public:
   Actor();
@@ -93,7 +93,9 @@ class Actor : public ProcessApi, protected SplitCallbacks {
   }
 
   // Makes the process call HandleIdle when it had no message, request or event to handle for `idle` (or up to
-  // a quarter longer), and again after each further `idle`. A stashed message counts as something to handle.
+  // a quarter longer), and again after each further `idle`. A stashed message counts as something to handle, and so do
+  // requests that are without an outcome when the process looks, four times per `idle`: its own (Request), and those of
+  // others that it has not answered yet.
   // 0 or gen::kInfinite: never, which is the default. A process with an idle time-out uses four timers of the
   // node, one after the other, per `idle`. Returns kIncorrect if `idle` is negative, and kNotAllowed elsewhere than in
   // the process's own handlers.

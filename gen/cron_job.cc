@@ -5,7 +5,7 @@
 namespace ergon::gen {
 
 CronAction CronAction::Send(Target to) {
-  return CronAction(Sending{std::move(to), [](const MessageCron& run) { return Make(run); }});
+  return CronAction(Sending{to, [to](const MessageCron& run) { return Make(to, run); }});
 }
 
 CronAction CronAction::Spawn(ProcessFactory factory, ProcessOptions options, Args args, Atom name) {

@@ -39,9 +39,10 @@ class CronAction {
   // Sends a copy of `value`. The timers' thread makes the copy.
   template <class T>
   static CronAction Send(Target to, T value) {
-    return CronAction(Sending{to, [value = StoredType<T>(std::move(value))](const MessageCron&) {
-                                return Make<StoredType<T>>(value);
-                              }});
+    return CronAction(
+        Sending{to, [to, value = StoredType<T>(std::move(value))](const MessageCron&) {
+                  return Make<StoredType<T>>(to, value);
+                }});
   }
   // Spawns a process, as Node::Spawn does, or if `name` is not empty, as Node::SpawnRegister does.
   static CronAction Spawn(ProcessFactory factory, ProcessOptions options = {}, Args args = {},
@@ -72,9 +73,11 @@ class CronAction {
  private:
   explicit CronAction(What what) : what_(std::move(what)) {}
   template <class T>
-  static core::EnvelopePtr Make(const T& value) {
-    return core::MakeEnvelope<T>(static_cast<std::uint8_t>(EnvelopeKind::kMessage),
-                                 core::Lane::kMain, value);
+  static core::EnvelopePtr Make(const Target& to, const T& value) {
+    // The name may have become an atom since the job was made.
+    return core::MakeEnvelopeWith<T>({.tag = to.Tag()},
+                                     static_cast<std::uint8_t>(EnvelopeKind::kMessage),
+                                     core::Lane::kMain, value);
   }
 
   What what_;

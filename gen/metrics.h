@@ -48,7 +48,8 @@ struct MetricLabel {
 };
 
 struct MetricOptions {
-  // What it counts, for people: UTF-8, 1..1,000 bytes. May be left out when a name is asked for again.
+  // What it counts, for people: UTF-8 without control characters, except for line ends, 1..1,000 bytes. May be left out
+  // when a name is asked for again.
   std::string help = {};
   // Letters, digits and "_", best one of Prometheus' base units: "seconds", "bytes", "ratio". The name must end with
   // the unit, as in "shop_order_bytes". Empty: there is no unit.

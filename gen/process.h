@@ -159,15 +159,15 @@ class Process : public GroupMessenger {
     return PublishEnvelope(name, token,
                            MakeMessage(std::forward<T>(value), MessagePriority::kNormal));
   }
-  // Subscribes to an event: returns the values in the event's buffer, oldest first. Every value that is published from
-  // now on arrives in HandleEvent (at a pool: of a worker), until the event or this process ends, or DemonitorEvent. No
-  // value is missing in between. A process that subscribes again to the event gets each value once and in order: of the
-  // buffer only the values that it has not had; these, too, arrive behind the waiting messages if its mailbox is not
-  // empty. When the event ends, a MessageDownEvent comes. Returns kProcessUnknown if there is no such event, and kTaken
-  // if this process has subscribed already. The event may be on another Ergon node; then this process waits for that
-  // node's answer, 5 s at most, and further errors are kTimeout, kNoConnection and kUnsupported. The types of its
-  // values must be registered (NodeOptions::types). A value that cannot leave its node, or does not fit its type here,
-  // ends the subscription with a reason that says so. Even after kTimeout a value may arrive; it does not come again.
+  // Subscribes to an event: returns the values in its buffer, oldest first. Every value published from now on arrives
+  // in HandleEvent (at a pool: of a worker), until the event or this process ends, or DemonitorEvent. No value is
+  // missing in between. A process that subscribes again gets each value once and in order: of the buffer only the
+  // values that it has not had (one lost to a full mailbox counts as had); these, too, arrive behind the waiting
+  // messages if its mailbox is not empty. Its end is a MessageDownEvent. Returns kProcessUnknown if there is no such
+  // event, and kTaken if this process has subscribed already. The event may be on another Ergon node; then this process
+  // waits for that node's answer, 5 s at most; further errors are kTimeout, kNoConnection and kUnsupported. The types
+  // of its values must be registered (NodeOptions::types). A value that cannot leave its node, or does not fit its type
+  // here, ends the subscription with a reason. Even after kTimeout a value may arrive; it does not come again.
   virtual Result<std::vector<MessageEvent>> MonitorEvent(const Event& event) = 0;
   // Ends a subscription. No notice of the event's end is handled afterwards; values that wait in the mailbox are.
   // Returns kProcessUnknown if this process has not subscribed.
@@ -212,7 +212,7 @@ class Process : public GroupMessenger {
   [[nodiscard]] MessagePriority SendPriority() const { return DefaultPriority(); }
   // Sets the trace id (trace.h) of what this process sends, spawns and logs until it handles the next message; 0: none.
   virtual void SetTrace(TraceId trace) = 0;
-  // With true, everything that this process sends is important: see Messenger::SendImportant.
+  // With true, what this process sends is important (Messenger::SendImportant), except by SendAfter and SendEvery.
   virtual void SetImportantDelivery(bool important) = 0;
   [[nodiscard]] virtual bool ImportantDelivery() const = 0;
   // Sets the lowest level of this process's log lines. Each change is logged, with the level before.

@@ -4,6 +4,7 @@
 // actor could not wait for one message in the middle of a handler, but for an answer it can.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -18,10 +19,11 @@ namespace detail {
 
 struct TaskDone {};  // the answer to AwaitTask, and the value of a function that returns nothing
 
-// Written by the task before it answers, read by the owner when it has the answer.
+// Written by the task before it is done, read by the owner when it knows that.
 template <class R>
 struct TaskState {
   std::optional<Result<R>> value;
+  std::atomic<bool> done{false};  // release and acquire: who sees true sees the value
 };
 
 template <class T>
@@ -89,7 +91,8 @@ void EndTask(Process& owner, PID task);
 }  // namespace detail
 
 // The work that an Async has begun. It belongs to the process that called Async, and all functions are called in the
-// handlers of that process. A task that goes out of scope is ended, whether its function has returned or not.
+// handlers of that process. A task that goes out of scope is ended, whether its function has returned or not. Until it
+// is awaited, cancelled or goes out of scope, its process lives, and uses a stack.
 template <class R>
 class [[nodiscard]] Task {
  public:
@@ -116,10 +119,10 @@ class [[nodiscard]] Task {
   //   kTimeout            it has not returned within `timeout`, and goes on: await it again, or cancel it. (A kTimeout
   //                       that the function itself returns is its result: nothing goes on.)
   //   kDeadlock           it waits for this process; it is cancelled
-  //   kProcessTerminated  its process was ended by others, or this one is being ended
+  //   kProcessTerminated  its process was ended by others, or this one is being ended, before the function returned
   //   kNotAllowed         it has been awaited or cancelled before
   //   kIncorrect          `timeout`, which has to be more than 0; the task goes on
-  //   kTooManyCalls       no stack is left for one more wait; the task goes on
+  //   kTooManyCalls       no stack is left for one more wait, and the function has not returned; the task goes on
   Result<Value> Await(std::chrono::nanoseconds timeout = kDefaultCallTimeout) {
     if (owner_ == nullptr) {
       return Error(ErrorCode::kNotAllowed, "Await: the task has been awaited or cancelled before");
@@ -127,8 +130,12 @@ class [[nodiscard]] Task {
     auto answer =
         owner_->template Call<detail::TaskDone>(pid_, detail::AwaitTask(), {.timeout = timeout});
     if (!answer) {
-      if (!GoesOnAfter(answer.error())) Cancel();
-      return std::move(answer.error());
+      // A task that has no stack to wait for the owner ends, and its result is here all the same.
+      const bool is_lost =
+          !state_->done.load(std::memory_order_acquire) || !EndsWithResult(answer.error());
+      if (is_lost && GoesOnAfter(answer.error())) return std::move(answer.error());
+      Cancel();
+      if (is_lost) return std::move(answer.error());
     }
     owner_ = nullptr;
     Result<R>& value = *state_->value;
@@ -154,6 +161,12 @@ class [[nodiscard]] Task {
   static bool GoesOnAfter(const Error& error) {
     return error == ErrTimeout || error == ErrIncorrect || error == ErrTooManyCalls;
   }
+  // Of a task that is done: there is no answer, because it or the owner had no stack left to wait, it was ended by
+  // others, or the answer has come too late.
+  static bool EndsWithResult(const Error& error) {
+    return error == ErrProcessTerminated || error == ErrProcessUnknown ||
+           error == ErrTooManyCalls || error == ErrTimeout;
+  }
 
   Process* owner_;  // null: awaited, cancelled or moved away
   PID pid_;
@@ -171,6 +184,7 @@ auto StartTask(Process& owner, Function&& function) {
   auto kept = std::make_shared<std::decay_t<Function>>(std::forward<Function>(function));
   auto pid = SpawnTask(owner, [kept = std::move(kept), state](Process& task) {
     RunTask(state->value, *kept, task);
+    state->done.store(true, std::memory_order_release);
     AnswerOwner(task);
   });
   return pid ? Started(Task<R>(owner, *pid, state)) : Started(std::move(pid.error()));

@@ -27,8 +27,10 @@
 //   asio::error::no_memory          no stack is left for one more suspended process
 //
 // The result of a cancelled operation is what it has done nevertheless: no data that was read is
-// lost. An operation always completes before Await returns, so buffers and sockets may stand on the
-// handler's stack. An operation that Asio cannot cancel (resolving a name) delays the return.
+// lost, into a dynamic buffer or by an operation of one step. Of asio::async_read and async_write with a fixed buffer
+// only the error comes back, and not how many bytes there were: call async_read_some in a loop instead. An operation
+// always completes before Await returns, so buffers and sockets may stand on the handler's stack. An operation that
+// Asio cannot cancel (resolving a name) delays the return.
 //
 // This header includes Asio; no other header of Ergon does. Use boost_await.h for Boost.Asio, which is the same library
 // under other names, and for Boost.Beast; a program may use both headers.
@@ -61,10 +63,10 @@ using IoResult = tl::expected<T, std::error_code>;
 
 // Returns the context of the node's I/O, for making sockets and timers. One thread runs it until the node
 // has stopped; objects made with it must be gone by then. A function that it calls must not wait: it may Send, and
-// stop the node, which only begins there. Two processes must not use one object at the same time:
-// one that reads and one that writes have a socket each, of which one is a duplicate (dup) of the other's
-// descriptor. Any thread. Throws std::logic_error if `node` was not made by node::Start; aborts the program if the
-// node has a clock of its own (see gen::NodeOptions::clock).
+// stop the node, which only begins there. Nor may it throw: that ends the program. Two processes must not use one
+// object at the same time: one that reads and one that writes have a socket each, of which one is a duplicate (dup) of
+// the other's descriptor. Any thread. Throws std::logic_error if `node` was not made by node::Start; aborts the program
+// if the node has a clock of its own (see gen::NodeOptions::clock).
 [[nodiscard]] asio::io_context& IoContext(gen::Node& node);
 
 // The completion token, see above.

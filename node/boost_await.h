@@ -31,10 +31,11 @@
 // then, also those that another process waits for. (Boost.Asio cancels single operations, as Asio does for await.h,
 // only from 1.77 on; Debian 12 has 1.74.)
 //
-// The result of a cancelled operation is what it has done nevertheless: no data that was read is lost. An operation
-// always completes before BoostAwait returns, so buffers and sockets may stand on the handler's stack. A cancelled
-// operation of many steps ends at a step that has to wait for the other side. An operation that cannot be cancelled
-// delays the return.
+// The result of a cancelled operation is what it has done nevertheless: no data that was read is lost, into a dynamic
+// buffer or by an operation of one step. Of async_read and async_write with a fixed buffer only the error comes back,
+// and not how many bytes there were: call async_read_some in a loop instead. An operation always completes before
+// BoostAwait returns, so buffers and sockets may stand on the handler's stack. A cancelled operation of many steps ends
+// at a step that has to wait for the other side. An operation that cannot be cancelled delays the return.
 //
 // This header includes Boost.Asio, of Boost 1.74 or later; no other header of Ergon does. In Ergon's libraries only the
 // observer (observer.h) uses it. A program may use await.h and this header, but in different source files: with the

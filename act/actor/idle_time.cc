@@ -37,8 +37,11 @@ bool IdleTime::IsOver(core::Envelope& envelope) {
   // The first look comes late if the handler that has asked for the idle time went on for long.
   const bool was_busy = look->number == 1 && now - quiet_since_ > Step();
   // This timer is handled before what waits: who has something to do is not idle.
-  if (mark != mark_ || was_busy || host_.HasWork()) quiet_since_ = now;
+  const bool has_work = host_.HasWork();
+  // Of the outcome of a request the mark does not tell: who had work until then has not been idle for longer.
+  if (mark != mark_ || was_busy || has_work || had_work_) quiet_since_ = now;
   mark_ = mark;
+  had_work_ = has_work;
   const bool is_over = now - quiet_since_ >= limit_;
   if (is_over) quiet_since_ = now;
   StartTimer(now);

@@ -34,6 +34,7 @@ class IdleTime {
   gen::ProcessHost& host_;
   const std::int64_t limit_;  // ns
   std::uint64_t mark_;        // at the last look
+  bool had_work_ = false;     // then
   std::int64_t quiet_since_;
   std::uint64_t looks_ = 0;
   gen::TimerHandle timer_;

@@ -66,7 +66,8 @@ class ProcessHost : public Process {
   virtual void SetNext(std::function<Status()> next) = 0;
   // Returns a number that changes with each message taken out of the mailbox, whatever became of the message.
   [[nodiscard]] virtual std::uint64_t WorkMark() const = 0;
-  // Returns whether messages wait in the Main lane, or are held by the behaviour: stashed, for instance.
+  // Returns whether messages wait in the Main lane, or are held by the behaviour, stashed for instance, or requests
+  // have no outcome yet: own ones, or those of others that this process has taken.
   [[nodiscard]] virtual bool HasWork() const = 0;
 
   // -- children --

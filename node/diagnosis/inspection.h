@@ -33,14 +33,15 @@ class Inspection {
     std::vector<gen::PID> first;
     std::size_t in_all = 0;
   };
-  // Returns up to `most` links of a process, those by a name or an alias of either side after the others; none if it has
-  // ended.
+  // Returns up to `most` links of a process, those by a name or an alias of either side after the others; none if it
+  // has ended.
   [[nodiscard]] Links LinksOf(gen::PID pid, std::size_t most) const;
   [[nodiscard]] std::vector<gen::PID> ProcessList() const;
   // Calls `rest`, if there is one, after each 4,096 processes. It may suspend the caller: the sums are not of one
   // moment.
   [[nodiscard]] gen::MessageBalance MessageBalance(const std::function<void()>& rest = {}) const;
-  // Returns how many messages connections with other nodes were given, also those that were lost with one. It never goes down.
+  // Returns how many messages connections with other nodes were given, also those that were lost with one. It never
+  // goes down.
   [[nodiscard]] std::uint64_t GivenToNodes() const noexcept { return totals_.given_to_nodes.Sum(); }
 
  private:

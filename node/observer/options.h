@@ -24,9 +24,9 @@ struct ObserverOptions {
   // Needs a token. Whoever has the token can then end each process: do not give it to those who only read.
   bool actions = false;
 
-  // Names, without a port, by which clients may call the observer in the header Host, besides its address (with "0.0.0.0"
-  // and "::" any address) and, on a loopback address, "localhost", "127.0.0.1" and "[::1]". On another address any name is
-  // accepted if this is empty.
+  // Names, without a port, by which clients may call the observer in the header Host, besides its address (with
+  // "0.0.0.0" and "::" any address) and, on a loopback address, "localhost", "127.0.0.1" and "[::1]". On another
+  // address any name is accepted if this is empty.
   std::vector<std::string> hosts = {};
 
   // At most so many open connections, 1..10,000. One more closes an old one: the one that has waited longest for a

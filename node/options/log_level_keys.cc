@@ -29,6 +29,10 @@ gen::Result<void> SetLogLevelOption(BehaviorLogLevels& levels, std::string_view 
   return {};
 }
 
+void ForgetLogLevelOption(BehaviorLogLevels& levels, std::string_view key) {
+  levels.erase(std::string(key.substr(kLevels.size())));
+}
+
 std::string LogLevelOptionText(const BehaviorLogLevels& levels, std::string_view key) {
   const auto found = levels.find(std::string(key.substr(kLevels.size())));
   if (found == levels.end()) return {};

@@ -18,6 +18,8 @@ using BehaviorLogLevels = std::map<std::string, std::optional<gen::LogLevel>>;
 // Sets the level of one behaviour, as SetOption does.
 [[nodiscard]] gen::Result<void> SetLogLevelOption(BehaviorLogLevels& levels, std::string_view key,
                                                   std::string_view text);
+// Removes the level of one behaviour.
+void ForgetLogLevelOption(BehaviorLogLevels& levels, std::string_view key);
 // Empty: it is not given.
 [[nodiscard]] std::string LogLevelOptionText(const BehaviorLogLevels& levels, std::string_view key);
 

@@ -75,6 +75,15 @@ gen::Result<void> SetPoolOption(std::map<std::string, gen::PoolChange>& pools, s
   return {};
 }
 
+void ForgetPoolOption(std::map<std::string, gen::PoolChange>& pools, std::string_view key) {
+  const auto [pool, name] = PartsOf(key);
+  const auto found = pools.find(std::string(pool));
+  const gen::PoolChangeField* const field = FindField(name);
+  if (field == nullptr || found == pools.end()) return;
+  std::visit([&change = found->second](auto member) { (change.*member).reset(); }, field->member);
+  if (found->second == gen::PoolChange()) pools.erase(found);
+}
+
 std::string PoolOptionText(const std::map<std::string, gen::PoolChange>& pools,
                            std::string_view key) {
   const auto [pool, name] = PartsOf(key);

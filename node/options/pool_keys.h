@@ -14,6 +14,8 @@ namespace ergon::node {
 // Sets one field of one pool, as SetOption does.
 [[nodiscard]] gen::Result<void> SetPoolOption(std::map<std::string, gen::PoolChange>& pools,
                                               std::string_view key, std::string_view text);
+// Removes one field of one pool. The key is valid.
+void ForgetPoolOption(std::map<std::string, gen::PoolChange>& pools, std::string_view key);
 // Empty: it is not given.
 [[nodiscard]] std::string PoolOptionText(const std::map<std::string, gen::PoolChange>& pools,
                                          std::string_view key);

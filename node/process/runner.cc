@@ -1,6 +1,7 @@
 #include <ergon/node/process/runner.h>
 
 #include <mutex>
+#include <string>
 #include <utility>
 
 #include <ergon/gen/process_behavior.h>
@@ -12,6 +13,16 @@
 #include <ergon/node/diagnosis/node_log.h>
 
 namespace ergon::node {
+namespace {
+
+// For another thread's line: the end of the process, which destroys the behaviour, waits for the lock.
+std::string BehaviorNameElsewhere(const ProcessSlot& process, gen::PID pid) {
+  ProcessCold& cold = process.Cold();
+  std::lock_guard lock(cold.lock);
+  return process.IsStill(pid) ? gen::BehaviorNameOf(process.behavior()) : "ended";
+}
+
+}  // namespace
 
 gen::PID ProcessRunner::Self() const { return rooms_.addresses.PidOf(Id()); }
 
@@ -28,7 +39,11 @@ gen::LogLevel ProcessRunner::LineLevel() const { return LogLevelOr(rooms_.log.Le
 
 void ProcessRunner::WriteLine(gen::LogLevel level, std::string_view text) const {
   LogRecord record{.level = level, .text = text, .node = {}, .pid = Self(), .name = Name()};
-  record.behavior = behavior_ ? gen::BehaviorNameOf(*behavior_) : std::string("ended");
+  if (!IsInOwnTurn()) {
+    record.behavior = BehaviorNameElsewhere(*this, record.pid);
+  } else {
+    record.behavior = behavior_ ? gen::BehaviorNameOf(*behavior_) : std::string("ended");
+  }
   // A burst hides no panic.
   const bool is_panic = IsInOwnTurn() && current_failed_;
   if (!is_panic && !rooms_.log.Admits(record)) return;

@@ -124,7 +124,15 @@ std::uint64_t Process::WorkMark() const {
 }
 
 bool Process::HasWork() const {
-  return mailbox_.MainDepthApprox() != 0 || Rare().held.load(std::memory_order_relaxed) != 0;
+  if (mailbox_.MainDepthApprox() != 0 || Rare().held.load(std::memory_order_relaxed) != 0)
+    return true;
+  const ProcessCold* const cold = ColdIfAny();
+  if (cold == nullptr) return false;
+  // Its own requests, whose outcomes have not come, and those of others that it has not answered.
+  return !cold->awaited.IsEmpty() ||
+         std::ranges::any_of(cold->open_requests, [&](const auto& open) {
+           return rooms_.delivery.IsAwaited(open.second.from, open.first);
+         });
 }
 
 void Process::MakeOwn(core::Envelope& envelope) const {

@@ -45,6 +45,11 @@ bool AwaitedResponses::Contains(std::uint64_t id) const {
   return entries_.contains(id);
 }
 
+bool AwaitedResponses::IsEmpty() const {
+  std::lock_guard lock(mutex_);
+  return entries_.empty();
+}
+
 void AwaitedResponses::Clear(core::TimerQueue& timers) {
   decltype(entries_) entries;
   {

@@ -29,6 +29,7 @@ class AwaitedResponses {
   // Does what core::AwaitState::NoteBegun does; Take returns it. Any thread.
   [[nodiscard]] bool NoteBegun(std::uint64_t id);
   [[nodiscard]] bool Contains(std::uint64_t id) const;
+  [[nodiscard]] bool IsEmpty() const;
   // Removes all entries: the process has ended.
   void Clear(core::TimerQueue& timers);
 

@@ -14,7 +14,9 @@
 #include <ergon/gen/process.h>
 #include <ergon/node/diagnosis/descriptions.h>
 #include <ergon/node/option_keys.h>
+#include <ergon/node/options/log_level_keys.h>
 #include <ergon/node/options/option_checks.h>
+#include <ergon/node/options/pool_keys.h>
 #include <ergon/node/options_file.h>
 #include <ergon/node/process_state/mailbox_size.h>
 
@@ -156,10 +158,12 @@ gen::Result<gen::NodeOptions> Changes::Read(const gen::NodeOptions& now) const {
   if (!read) return read;
   for (const std::string& key : needs_.options.overridden_options) {
     std::string value = OptionText(now, key);
-    // Of a pool or a behaviour: as it was given at the start.
-    if (value.empty()) value = OptionText(needs_.options, key);
+    if (value.empty()) value = OptionText(needs_.options, key);  // of a pool or a behaviour
     auto set = SetOption(*read, key, value);
     if (!set) return Incorrect(fmt::format("overridden_options: {}", set.error().detail()));
+    // Others may have changed it since the start: what the file does not say is not changed.
+    if (IsPoolKey(key)) ForgetPoolOption(read->pools, key);
+    if (IsLogLevelKey(key)) ForgetLogLevelOption(read->log_levels, key);
   }
   for (const OptionKey& key : OptionKeys()) {
     const std::string value = OptionText(*read, key.name);

@@ -218,6 +218,12 @@ TEST_CASE("changes: the options file, all or nothing") {
   CHECK(none.node.ReloadOptions().error() == gen::ErrNotAllowed);
 }
 
+class Loud : public Subject {
+ public:
+  using Subject::Subject;
+  [[nodiscard]] std::string BehaviorName() const override { return "words::Loud"; }
+};
+
 TEST_CASE("changes: what is the command line's, the options file does not change") {
   const kit::OptionsFile file("workers = 3\nlog_level = \"error\"\nmailbox_size = 9\n");
   TestNode t({.workers = 2,
@@ -238,17 +244,22 @@ TEST_CASE("changes: what is the command line's, the options file does not change
   CHECK(pools.node.ReloadOptions());
   CHECK_FALSE(pools.log.Contains("pool_size: 3"));
   CHECK_FALSE(pools.log.Contains("debug"));
+  // Nor does the file set back what somebody has changed since.
+  const gen::PID loud =
+      pools.node.Spawn(gen::Factory<Loud>(Handlers{}), {.log_level = gen::LogLevel::kTrace})
+          .value();
+  CHECK(pools.node.SetProcessLogLevel(loud, gen::LogLevel::kPanic));
+  const gen::PID two = pools.node.SpawnRegister("two", gen::Factory<PoolOfTwo>()).value();
+  CHECK(pools.node.Call<bool>(two, act::PoolChange{.pool_size = 4},
+                              {.priority = gen::MessagePriority::kHigh}));
+  CHECK(pools.node.ReloadOptions());
+  CHECK(pools.node.Inspect(two)->at("pool_size") == "4");
+  CHECK(pools.node.ProcessInfo(loud)->log_level == gen::LogLevel::kPanic);
   file.Write("");
   TestNode wrong({.options_file = file.path(), .overridden_options = {"worker"}});
   CHECK(wrong.node.ReloadOptions().error().detail() ==
         "overridden_options: worker: unknown, the nearest is workers");
 }
-
-class Loud : public Subject {
- public:
-  using Subject::Subject;
-  [[nodiscard]] std::string BehaviorName() const override { return "words::Loud"; }
-};
 
 TEST_CASE("changes: log levels of behaviours, from the options file") {
   const std::string loud = "words::Loud";

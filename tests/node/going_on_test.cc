@@ -303,6 +303,71 @@ TEST_CASE("idle: a negative time is an error, an infinite one is none") {
   CHECK(t.node.Spawn(gen::Factory<IdleSleeper>(none), {}, gen::MakeArgs(never)));
 }
 
+// Makes requests, and answers those of others when it is told to.
+class IdleWithRequests : public act::Actor {
+ public:
+  explicit IdleWithRequests(std::atomic<int>* idle) : idle_(idle) {}
+
+ private:
+  gen::Status Init(const gen::Args&) override {
+    CHECK(SetIdleTimeout(40ms));
+    return gen::Continue();
+  }
+  gen::Status HandleMessage(gen::PID, gen::Message& message) override {
+    if (const auto* whom = message.As<gen::PID>()) CHECK(Request(*whom, 1));
+    if (message.Is<End>()) CHECK(SendResponse(from_, ref_, 1));
+    return gen::Continue();
+  }
+  gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message&) override {
+    from_ = from;
+    ref_ = ref;
+    return gen::NoReply();
+  }
+  gen::Status HandleIdle() override {
+    ++*idle_;
+    return gen::Continue();
+  }
+  std::atomic<int>* idle_;
+  gen::PID from_;
+  gen::Ref ref_;
+};
+
+TEST_CASE("idle: who waits for the outcome of a request, or has one to answer, is not idle") {
+  std::atomic<int> idle{0};
+  const kit::ManualTime time;
+  TestNode t(time.Into());
+  const gen::PID pid = t.node.Spawn(gen::Factory<IdleWithRequests>(&idle)).value();
+  const auto pass = [&](int quarters) {
+    for (int quarter = 0; quarter < quarters; ++quarter) {
+      time.Pass(10ms);
+      CHECK(t.node.Inspect(pid));
+    }
+  };
+  gen::PID asked_by;
+  gen::Ref asked;
+  const gen::PID other = t.Spawn(
+      {.call = [&](Subject&, gen::PID from, gen::Ref ref, gen::Message&) -> gen::CallResult {
+        asked_by = from;
+        asked = ref;
+        return gen::NoReply();
+      }});
+  CHECK(t.node.Send(pid, other));
+  CHECK(kit::Eventually([&] { return t.node.ProcessInfo(other)->messages_handled == 1; }));
+  pass(8);
+  CHECK(idle == 0);
+  CHECK(t.Run(other, [&](Subject& self) { CHECK(self.SendResponse(asked_by, asked, 1)); }));
+  pass(4);
+  CHECK(idle == 0);  // since the look that saw that nothing is left
+  pass(1);
+  CHECK(idle == 1);
+  CHECK(t.Run(other, [&](Subject& self) { CHECK(self.Request(pid, 1)); }));
+  CHECK(kit::Eventually([&] { return t.node.ProcessInfo(pid)->messages_handled == 2; }));
+  pass(8);
+  CHECK(idle == 1);
+  CHECK(t.node.Send(pid, End{}));
+  CHECK(time.PassUntil([&] { return idle == 2; }, 10ms));
+}
+
 // ---- what a node decides for processes that do not say
 
 TEST_CASE("defaults: the node's bound for mailboxes, and who has another") {

@@ -164,6 +164,24 @@ TEST_CASE("task: of an actor that traps exits nothing is heard but its value") {
   CHECK(messages == 0);
 }
 
+TEST_CASE("task: a result that is there before its process is ended is not lost") {
+  Node node = StartForTasks();
+  const int value = InTaskOwner<int>(node, [&](gen::Process& self) {
+    self.SetTrapExit(true);
+    auto task = self.Async([] { return 7; });
+    // For its owner: the function has returned.
+    const auto waits = [&] {
+      const gen::ProcessState state = node.ProcessInfo(task->Pid())->state;
+      return state == gen::ProcessState::kWaiting || state == gen::ProcessState::kIdle;
+    };
+    while (!waits()) CHECK(self.Sleep(1ms));
+    CHECK(node.Kill(task->Pid()));
+    CHECK(self.Receive<gen::MessageExitPID>(kit::kDeadline));
+    return task->Await().value_or(0);
+  });
+  CHECK(value == 7);
+}
+
 TEST_CASE(
     "task: its result, and those of parallel tasks, come before what is heard of their ends") {
   Node node = StartForTasks();

@@ -1,7 +1,7 @@
 // The way between the nodes of one simulation, for events only.
 //
-// The classes that speak for events are the real ones, over sockets whose other end is in the same thread: what has come is
-// handled one piece at a time, when the test calls the context.
+// The classes that speak for events are the real ones, over sockets whose other end is in the same thread: what has
+// come is handled one piece at a time, when the test calls the context.
 #pragma once
 
 #include <chrono>
@@ -175,8 +175,8 @@ class EventsOnly final : public node::Transport {
   void Lose(dist::Connection& connection, const dist::ConnectionRest& rest) {
     connections_.Remove(connection);
     if (rest.unsent != 0) {
-      needs_.drops.NoteLostConnection(rest.unsent);
       needs_.totals.lost_with_connections.Add(rest.unsent);
+      needs_.drops.NoteLostConnection(rest.unsent);
     }
     for (const auto& [number, call] : rest.peer_state.calls) {
       needs_.delivery.RespondError(call.local, number, gen::ErrNoConnection);

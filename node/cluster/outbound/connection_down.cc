@@ -26,8 +26,8 @@ void ConnectionDown::Handle(Connection& connection, const Connection::Rest& rest
   const gen::Atom node = connection.peer();
   LogLoss(node, rest);
   if (rest.unsent != 0) {
-    needs_.drops.NoteLostConnection(rest.unsent);
     needs_.totals.lost_with_connections.Add(rest.unsent);
+    needs_.drops.NoteLostConnection(rest.unsent);
   }
   needs_.groups.Lost(node);
   const gen::Error error(gen::ErrorCode::kNoConnection, fmt::format("{}: {}", node, rest.why));

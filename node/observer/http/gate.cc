@@ -74,8 +74,8 @@ std::optional<Refusal> Gate::Refuse(const RequestHead& head, bool is_public) con
     const std::string origin = LowerCase(*head.origin);
     if (origin != "http://" + host && origin != "https://" + host) return Refusal::kOrigin;
   }
-  // What browsers say also where they send no Origin. Whoever follows a link to the page comes from another one, and its own
-  // requests do not.
+  // What browsers say also where they send no Origin. Whoever follows a link to the page comes from another one, and
+  // its own requests do not.
   if (!is_public && head.fetch_site && *head.fetch_site != "same-origin" &&
       *head.fetch_site != "none") {
     return Refusal::kOrigin;

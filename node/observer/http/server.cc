@@ -175,8 +175,8 @@ class Connection {
   }
 
   // Most requests have come as a whole when something of them has: what need not be waited for is done without the
-  // thread of the I/O. Not so what was sent along with the request before: a client that sends on and on would keep this
-  // process from others, and from its end.
+  // thread of the I/O. Not so what was sent along with the request before: a client that sends on and on would keep
+  // this process from others, and from its end.
   ErrorCode Read(http::request_parser<http::string_body>& parser) {
     if (buffer_.size() == 0) {
       ErrorCode error;
@@ -252,7 +252,8 @@ struct ObserverConnection {
 
 namespace {
 
-// A program that this one starts would hold the port, and connections, for as long as it runs. Boost.Asio does not see to it.
+// A program that this one starts would hold the port, and connections, for as long as it runs. Boost.Asio does not see
+// to it.
 void KeepFromChildren(int descriptor) { (void)::fcntl(descriptor, F_SETFD, FD_CLOEXEC); }
 
 void RefuseNew(ObserverState& state, Tcp::socket& socket) {

@@ -74,7 +74,8 @@ void WriteMessages(MetricsWriter& out, const Figures& figures) {
   out.Sample(messages.dropped_no_connection, {{"reason", "no_connection"}});
   out.Sample(messages.dropped_unreadable, {{"reason", "unreadable"}});
   out.Sample(messages.dropped_failed, {{"reason", "failed"}});
-  // Not MessageBalance::sent_to_nodes, which is less again when a connection is lost: Prometheus would take that for a restart.
+  // Not MessageBalance::sent_to_nodes, which is less again when a connection is lost: Prometheus would take that for a
+  // restart.
   out.Counter("ergon_messages_sent_to_nodes",
               "Messages given to connections with other nodes; those lost with one are among the "
               "dropped, too.");

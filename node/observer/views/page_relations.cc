@@ -13,10 +13,10 @@ const counted = (shown, inAll, what) => inAll > shown
   ? number(shown) + ' of ' + number(inAll) + ' ' + what : number(inAll) + ' ' + what;
 
 async function showTree() {
+  $('tree-top').hidden = root === '';  // first: the process at the top may have ended
   const tree = await ask('/api/tree?' + new URLSearchParams(root ? {root} : {}));
   $('tree-count').textContent = counted(tree.processes.length, tree.in_all, 'processes') + ', ' +
     number(tree.at_top) + (root ? ' children of the first' : ' without a living parent');
-  $('tree-top').hidden = root === '';
   table($('tree'), [
     {title: 'Process', value: (row) => row.pid, level: (row) => row.depth, click: (row) => open(row.id)},
     {title: 'Level', number: true, value: (row) => row.depth + 1},

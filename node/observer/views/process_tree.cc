@@ -112,7 +112,7 @@ std::vector<Place> PlacesOf(const Families& families, const TreeQuery& query) {
   return places;
 }
 
-// None: the process has ended, or never was.
+// None: it has ended, or never was, and nothing is below it.
 std::optional<TreeRow> RowOf(const Inspection& inspection, BehaviorIndex& index,
                              const Families& families, const Place& place) {
   TreeRow row{.process = LabelOf(index, place.id),
@@ -120,7 +120,7 @@ std::optional<TreeRow> RowOf(const Inspection& inspection, BehaviorIndex& index,
               .children = families.Of(place.id).size(),
               .links = {}};
   const ProcessSlot* const slot = index.addresses().Find(row.process.pid);
-  if (slot == nullptr) return std::nullopt;
+  if (slot == nullptr) return row.children == 0 ? std::nullopt : std::optional(std::move(row));
   row.state = slot->State();
   row.links = inspection.LinksOf(row.process.pid, TreeRow::kMostLinks);
   return row;

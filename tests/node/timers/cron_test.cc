@@ -501,8 +501,8 @@ TEST_CASE("cron: the runs to come") {
   CHECK(c.t.node.CronRuns(At(29, 10), std::chrono::seconds::min()).empty());
 }
 
-// The descriptors by which nodes of this program notice that the machine's clock was set: timers of the clock of the day
-// (0) that are cancelled then (0x02).
+// The descriptors by which nodes of this program notice that the machine's clock was set: timers of the clock of the
+// day (0) that are cancelled then (0x02).
 std::vector<int> ClockAlarms() {
   std::vector<int> found;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fdinfo")) {
@@ -571,6 +571,31 @@ TEST_CASE("cron: who watches the clock is told each time that it was set") {
     CHECK(told == i);
   }
   CHECK(context.poll() == 0);  // what was taken does not tell twice
+}
+
+TEST_CASE("cron: what is sent to a name or an alias counts as sent to it") {
+  struct SplitsCron : act::Actor {
+    explicit SplitsCron(std::atomic<int>* by_name_in) : by_name(by_name_in) {}
+    gen::Status Init(const gen::Args&) override {
+      SetSplitHandle(true);
+      return gen::Continue();
+    }
+    gen::Status HandleMessageName(gen::Atom name, gen::PID, gen::Message&) override {
+      CHECK(name == "cron_split");
+      by_name->fetch_add(1);
+      return gen::Continue();
+    }
+    std::atomic<int>* by_name;
+  };
+  std::atomic<int> by_name{0};
+  CronNode c;
+  // Made before the name is an atom.
+  const auto action = gen::CronAction::Send(std::string("cron_split"), 7);
+  c.t.node.SpawnRegister("cron_split", gen::Factory<SplitsCron>(&by_name)).value();
+  c.AddSend("j", "*/10 * * * *", gen::ProcessID{"cron_split", {}});
+  CHECK(c.t.node.AddCronJob({.name = "k", .spec = "*/10 * * * *", .action = action}));
+  c.Pass(600s);
+  CHECK(kit::Eventually([&] { return by_name == 2; }));
 }
 
 }  // namespace
