@@ -16,7 +16,8 @@ class Answer {
  public:
   explicit Answer(std::future<gen::Result<R>> future) : future_(std::move(future)) {}
 
-  // Returns whether there is a result, be it a value or an error. After RunUntilIdle there always is.
+  // Returns whether there is a result, be it a value or an error. After RunUntilIdle there always is,
+  // unless the call has no time-out (gen::kInfinite).
   [[nodiscard]] bool ready() const {
     return result_.has_value() ||
            future_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;

@@ -10,7 +10,8 @@
 
 namespace ergon::testkit {
 
-// Probabilities, 0..1, of what happens at each start or message of a process.
+// Probabilities, 0..1, of what happens at each start of a process, and at each message, request or event with priority
+// normal.
 struct Faults {
   double factory_failure = 0;  // its factory throws
   double init_failure = 0;     // its Init throws

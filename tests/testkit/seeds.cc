@@ -90,6 +90,7 @@ SeedNotice::SeedNotice(std::uint64_t seed) {
   notice_length.store(length);
   struct sigaction action = {};
   action.sa_handler = &OnDeadlySignal;
+  action.sa_flags = SA_ONSTACK;  // a handler whose stack has overflowed has none for this one
   for (std::size_t i = 0; i < std::size(kDeadly); ++i) sigaction(kDeadly[i], &action, &former[i]);
 }
 

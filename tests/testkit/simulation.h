@@ -47,8 +47,8 @@ struct SimulationOptions {
   int throughput_most = 32;
   // The most turns of one RunUntilIdle or the like: beyond them something never comes to rest, and the program aborts.
   std::uint64_t turns_most = 10'000'000;
-  // How its nodes reach each other, see gen::NodeOptions::network; dist::Erlang needs threads of its own, and cannot be.
-  // Null: not at all.
+  // For tests of Ergon itself: how its nodes reach each other. It cannot be dist::Erlang, which needs threads of its
+  // own. Null: not at all.
   std::shared_ptr<const gen::Network> network = nullptr;
 };
 
@@ -102,7 +102,8 @@ class Simulation {
 
   // -- running --
 
-  // Runs until no process is ready, no timer is armed and nothing is planned.
+  // Runs until no process is ready, no timer is armed and nothing is planned for a time. What is planned for a number
+  // of turns that did not come stays planned.
   void RunUntilIdle();
   // Lets `time` pass; what is due exactly at its end comes afterwards. gen::kInfinite: runs until nothing is left that
   // could happen.

@@ -7,7 +7,8 @@
 //   unit.ExpectSend<Total>().To(client).Where([](const Total& t) { return t.value == 2; }).Once();
 //
 // An expectation that does not hold throws ExpectationFailed, which says what there was instead; every test framework
-// reports that. The process finds only itself in groups. For pools, names and several processes use a Simulation.
+// reports that. The process finds only itself in groups. Use a Simulation for pools, supervisors, processes made of
+// functions, names, aliases, stashed and postponed messages, Node(), and several processes.
 #pragma once
 
 #include <chrono>
@@ -29,7 +30,8 @@
 
 namespace ergon::testkit {
 
-// Selects messages that were sent; the last function checks their number.
+// Selects messages that were sent, also by Request and Forward, but not by Call (see OnCall); the last function checks
+// their number.
 template <class T>
 class SendExpectation {
  public:
@@ -117,11 +119,13 @@ class Unit {
     if (auto* error = answer->ValueAs<gen::Error>()) return std::move(*error);
     return gen::detail::TakeResponse<R>(*answer);
   }
-  // Notifies the process that a process that it monitors, or is linked to, has ended.
+  // Notifies the process that a process that it monitors, or is linked to, has ended. Down throws std::logic_error if
+  // the process does not monitor `pid`.
   void Down(gen::PID pid, const gen::Reason& reason);
   void Exit(gen::PID pid, const gen::Reason& reason);
   [[nodiscard]] gen::Inspection Inspect(std::vector<std::string> items = {});
-  // Lets time pass: what the process has sent to itself with SendAfter arrives, the rest counts as sent.
+  // Lets time pass: what the process has sent to itself with SendAfter arrives, the rest counts as sent. At a process
+  // that has ended nothing arrives.
   void Advance(std::chrono::nanoseconds time);
 
   // Sets the answer to calls and requests of type T that the process makes from now on: `answer(const T&)` returns the
