@@ -9,7 +9,7 @@ void ProcessApi::ThrowNotStarted() {
       "the process has not started: a constructor has no process yet, use it from Init on");
 }
 
-bool ProcessApi::Stash(const gen::Message& message) {
+bool ProcessApi::Stash(gen::Message& message) {
   gen::ProcessHost& host = Host();
   // It has been forwarded; the same text as for others that are not here.
   if (!message) {
@@ -19,7 +19,9 @@ bool ProcessApi::Stash(const gen::Message& message) {
   if (message.taken()) {
     throw std::logic_error("Stash: the message's value has been taken out of it");
   }
-  return host.Stash(message.envelope());
+  const bool is_kept = host.Stash(message.envelope());
+  if (!is_kept) message.Clear();
+  return is_kept;
 }
 
 gen::Result<void> ProcessApi::Forward(const gen::Target& to, gen::Message& message) {

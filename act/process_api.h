@@ -102,11 +102,11 @@ class ProcessApi : public gen::ProcessBehavior {
   // Stashes the message or request being handled until UnstashAll; then the handler is called with
   // it again. A request is not answered now: return NoReply(). If this process ends, its stashed messages
   // are dropped, or its pool gives them to another worker. Returns false if the stash holds
-  // ProcessOptions::stash_size messages already; then this message is dropped and counted, and the
+  // ProcessOptions::stash_size messages already; then this message is dropped and counted, `message` is empty, and the
   // caller of a request gets an error. Throws std::logic_error if `message` is not the one being handled, or
   // has been answered or forwarded, or if its value has been taken, as by a function of gen::Match that takes it by
   // value.
-  bool Stash(const gen::Message& message);
+  bool Stash(gen::Message& message);
   // Returns the stashed messages to the front of the mailbox, oldest first; in a mailbox ordered by
   // priority each goes before its equals. They may exceed the bound of the mailbox. Returns how many.
   std::size_t UnstashAll();

@@ -44,7 +44,9 @@ gen::Status Serializer::ProcessInit(gen::ProcessHost& host, const gen::Args& arg
   auto service = host.Spawn(factory_, service_options, args);
   if (!service) return gen::Stop(gen::Reason::Error(service.error().ToString()));
   service_ = *service;
-  host.SetMailboxSize(static_cast<std::uint32_t>(options_.max_waiting));
+  if (options_.max_waiting != 0) {
+    host.SetMailboxSize(static_cast<std::uint32_t>(options_.max_waiting));
+  }
   return gen::Continue();
 }
 

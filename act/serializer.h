@@ -18,8 +18,10 @@ namespace ergon::act {
 
 // A value out of range makes the spawn fail with a text that names the field and the value.
 struct SerializerOptions {
-  // How many messages and requests of normal priority may wait, 1..4,000,000; 0: any number. When
-  // as many wait, a send or a call returns ErrProcessMailboxFull at once.
+  // How many messages and requests of normal priority may wait, 1..4,000,000; 0: as many as the options of the spawn,
+  // of the pool of which it is a worker, or of the node say. When as many wait, a send or a call returns
+  // ErrProcessMailboxFull at once. A mailbox with an order of its own or that drops (ProcessOptions::mailbox) has a
+  // bound of its own instead.
   int max_waiting = 0;
   // How long a request may be inside the service, more than 0. After that its caller gets kTimeout, a late
   // answer is ignored, and the next request is let in. For services that may forget to answer.
@@ -71,9 +73,9 @@ struct SerializerOptions {
 //   inside             1: a request is inside; 0: none
 //   inside_us          for how long, in microseconds; 0: no request is inside
 //   waiting            messages of normal priority in line
-//   max_waiting        0: any number
-//   requests_answered  by the service, also with errors
-//   requests_expired   skipped, because their callers had given up
+//   max_waiting        0: see SerializerOptions
+//   requests_answered  by the service, also with errors; and those that it has skipped, because their time was up there
+//   requests_expired   skipped here, because their callers had given up
 //   requests_refused   not let in, because the service has a bound of its own or has ended
 //   service_timeouts   not answered within service_timeout
 //   messages_passed    passed on to the service without waiting for an answer

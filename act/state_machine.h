@@ -47,15 +47,16 @@ namespace ergon::act {
 //
 // Order. The machine first handles raised events; then, after a change of the state, the events that were
 // postponed before it, oldest first; then the mailbox. Messages of high and max priority overtake
-// postponed events, and wait for raised ones. A GoTo to the present state is a Keep: it changes
+// postponed events, and wait for raised ones. Events that were raised before a change of the state and are not handled
+// yet come behind the postponed ones, and are overtaken as those are. A GoTo to the present state is a Keep: it changes
 // nothing, so nothing is retried. A mailbox with an order of its own (Mailbox::Priority and the
 // like) keeps this order among the messages that are retried; time-outs and postponed notices come first
 // there.
 //
 // Postponed events count in ProcessOptions::stash_size: a message or request beyond it is dropped
 // and counted, and a caller gets an error. The same happens to events that are still postponed when the machine ends;
-// if the machine is a worker of a pool, other workers handle them. Requests whose callers have stopped waiting are
-// not retried.
+// if the machine is a worker of a pool, other workers handle them. Requests whose callers' time is up are not
+// retried. A postponed notice is handled even if the machine has ended its monitor or link meanwhile.
 //
 // Time-outs: see StateActions. The entry handler of a state is called when the state becomes the present
 // one, before anything else is handled. At the start it gets the first state itself as the state that was left.

@@ -25,7 +25,8 @@ class StateMachineBase : public ProcessApi {
  protected:
   // Called first, with the arguments of the spawn. Returns GoTo(the first state), with time-outs and events to
   // raise, or Stop(reason), which makes the spawn fail. The spawn also fails because of a mistake in the table,
-  // or if the entry handler of the first state or the handler of a raised event stops or throws.
+  // or if the entry handler of the first state, or the handler of a raised event or of a time-out of 0, stops or
+  // throws.
   virtual Transition Init(const gen::Args& args) = 0;
 
   // Adds keys to the machine's own keys, which it cannot change. The default adds nothing.

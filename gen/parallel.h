@@ -79,8 +79,9 @@ Result<void> RunParallel(Process& owner, std::size_t items, const ParallelOption
 // The function may take its task's process before the item. The tasks share the function, so it must not change what it
 // has captured. If the function returns nothing, the outcome is a gen::detail::TaskDone. The outcome of an item is an
 // error if the function returned one or threw (kApplication), the item was not done when the time was up (kTimeout), or
-// its task or this process was ended (kProcessTerminated). A task that somebody ends takes this process along, unless
-// that traps exits. Errors of the whole:
+// its task or this process was ended (kProcessTerminated). One reason, the last, stands for all items that are not
+// done: also kDeadlock, if a task has called this process, and kTooManyCalls, if no stack is left for this process to
+// wait. A task that somebody ends takes this process along, unless that traps exits. Errors of the whole:
 //   kIncorrect  options; or what Process::Spawn returns: then no item was begun
 template <class Item, class Function>
 auto Parallel(Process& self, std::vector<Item> items, Function function,
@@ -88,7 +89,7 @@ auto Parallel(Process& self, std::vector<Item> items, Function function,
   using R = detail::TaskValueOf<Function, Item>;
   using Work = detail::ParallelWork<Item, Function, R>;
   const auto work = std::make_shared<Work>(std::move(items), std::move(function));
-  Error reason(ErrorCode::kInternal);
+  Error reason(ErrorCode::kProcessTerminated, "its task was ended");
   std::vector<Task<detail::TaskDone>> tasks;  // the outcomes are taken before these are ended
   auto run = detail::RunParallel(
       self, work->items.size(), options, [work](Process& task) { work->Run(task); }, tasks, reason);

@@ -109,6 +109,8 @@ gen::Status StateRunner::HandleRaised(gen::Status status) {
     std::optional<OwnStateEvent> next = queue_.TakeRaised();
     if (!next && queue_.IsEmpty()) next = timeouts_.TakeDue();
     if (!next) break;
+    // A process that is being ended handles nothing more; what is raised dies with it.
+    if (!host_.Sleep(std::chrono::nanoseconds::zero())) break;
     status = HandleOwn(std::move(*next));
   }
   return status;

@@ -232,8 +232,10 @@ void Applications::AwaitChildrenOf(gen::PID ended) const {
 
 gen::Result<void> Applications::StopForce(gen::Atom name) {
   // In its Init a master reads no messages; its processes end with it.
+  bool ends_soon = false;
   while (const auto starting = StartingMasterToKill(name)) {
     if (!*starting) {  // it ends when it begins
+      ends_soon = true;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
       continue;
     }
@@ -242,7 +244,7 @@ gen::Result<void> Applications::StopForce(gen::Atom name) {
     AwaitChildrenOf(*starting);
     return ended;
   }
-  if (IsEndedByForce(name)) return {};
+  if (ends_soon) return {};
   auto master = MasterToStop(name);
   if (!master) return std::move(master.error());
   // An error: it has ended by itself meanwhile.

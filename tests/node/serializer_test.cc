@@ -65,6 +65,18 @@ std::string Key(TestNode& test, gen::PID pid, const std::string& key) {
   return test.node.Inspect(pid, {key}, kPatient).value().at(key);
 }
 
+TEST_CASE("serializer: without max_waiting its mailbox has the bound of the spawn") {
+  Service service;
+  TestNode test;
+  const auto size = [&](act::SerializerOptions options) {
+    const auto factory = act::Serializer::Of(Make(service.Into()), std::move(options));
+    const gen::PID pid = test.node.Spawn(factory, {.mailbox_size = 3}).value();
+    return test.node.ProcessInfo(pid)->mailbox_size;
+  };
+  CHECK(size({}) == 3);
+  CHECK(size({.max_waiting = 2}) == 2);
+}
+
 TEST_CASE("serializer: one request is inside until it is answered, first come first served") {
   Service service;
   TestNode test;

@@ -48,7 +48,10 @@ class Shop {
                     open_ = true;
                     unstashed = self.UnstashAll();
                   } else if (!open_) {
-                    if (!self.Stash(message)) refused.fetch_add(1);
+                    if (!self.Stash(message)) {
+                      refused.fetch_add(1);
+                      CHECK_FALSE(message);  // it is gone
+                    }
                   } else {
                     Note(*message.As<Stashable>());
                   }
@@ -222,7 +225,7 @@ TEST_CASE("stash: what has been forwarded cannot be stashed") {
 template <class Behavior>
 struct Handler : Behavior {
   static constexpr bool CanStash() {
-    return requires { std::declval<Handler&>().Stash(std::declval<const gen::Message&>()); };
+    return requires { std::declval<Handler&>().Stash(std::declval<gen::Message&>()); };
   }
   static constexpr bool CanUnstash() {
     return requires { std::declval<Handler&>().UnstashAll(); };

@@ -534,6 +534,22 @@ TEST_CASE("state machine: a message for another process that has ended is told i
   CHECK(test.log.Contains("in state 'idle' is lost: "));
 }
 
+TEST_CASE("state machine: one that is killed handles nothing more, and no time-out of 0 for ever") {
+  Machines test;
+  std::atomic<int> polls{0};
+  const gen::PID machine = test.Start({.handle = [&](ScriptedMachine& self, StateEvent&) {
+    // As who asks again and again, with a wait in between.
+    ++polls;
+    (void)self.Sleep(1h);
+    return self.Keep().StateTimeout(0s).Raise(1);
+  }});
+  CHECK(test.node.Send(machine, 1));
+  REQUIRE(test.EventuallyWaiting(machine));
+  CHECK(test.node.Kill(machine));
+  CHECK(test.Ended(machine));
+  CHECK(polls == 1);
+}
+
 TEST_CASE("state machine: handlers may call") {
   Machines test;
   const gen::PID other = test.Spawn(

@@ -252,6 +252,25 @@ TEST_CASE("parallel: a task that is killed leaves the rest to the others") {
   CHECK(begun == 50);
 }
 
+TEST_CASE("parallel: the only task is killed: what was not begun says that") {
+  Node node = StartForTasks();
+  InTaskOwner<int>(node, [&](gen::Process& self) {
+    self.SetTrapExit(true);
+    auto outcomes = gen::Parallel(self, std::vector<int>{1, 2, 3},
+                                  [&](gen::Process& task, int& number) {
+                                    (void)task.Node().Kill(task.Self());
+                                    (void)task.Sleep(1h);
+                                    return number;
+                                  },
+                                  {.at_once = 1});
+    REQUIRE(outcomes);
+    CHECK(outcomes->at(0) == 1);
+    CHECK(outcomes->at(1).error() == gen::ErrProcessTerminated);
+    CHECK(outcomes->at(2).error() == gen::ErrProcessTerminated);
+    return 0;
+  });
+}
+
 TEST_CASE("parallel: over a pool, in the order of the items, bounded") {
   Node node = StartForTasks();
   auto pool = node.Spawn(gen::Factory<HalfPool>());
