@@ -5,7 +5,8 @@
 namespace ergon::gen {
 
 CronAction CronAction::Send(Target to) {
-  return CronAction(Sending{to, [to](const MessageCron& run) { return Make(to, run); }});
+  return CronAction(
+      Sending{to, [to = std::move(to)](const MessageCron& run) { return Make(to, run); }});
 }
 
 CronAction CronAction::Spawn(ProcessFactory factory, ProcessOptions options, Args args, Atom name) {

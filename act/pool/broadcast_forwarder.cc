@@ -48,7 +48,10 @@ bool PoolBroadcastForwarder::PlaceOne(Held& message) {
     met_caller = met_caller || is_caller || is_at_caller;
     if (!sent || message.given) rotation_.Skipped();
     if (!sent && !HasNoRoom(sent) && !is_at_caller) all_full = false;
-    if (IsOwnFault(sent)) Fail(std::move(message), sent.error());
+    if (IsOwnFault(sent)) {
+      Fail(std::move(message), sent.error());
+      return true;
+    }
     if (message.envelope == nullptr) return true;
   }
   if (all_full && options_.WorkersMakeRoom() && MakeRoom(message)) return true;

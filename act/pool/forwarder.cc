@@ -84,7 +84,10 @@ bool PoolForwarder::MakeRoom(Held& message) {
   if (worker.id != 0 && !is_caller(worker))
     sent = host_.ForwardMakingRoom(worker, message.envelope);
   if (!sent) rotation_.Skipped();
-  if (IsOwnFault(sent)) Fail(std::move(message), sent.error());
+  if (IsOwnFault(sent)) {
+    Fail(std::move(message), sent.error());
+    return true;
+  }
   return message.envelope == nullptr;
 }
 

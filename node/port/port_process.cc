@@ -185,7 +185,7 @@ gen::Status PortProcess::HandleEndOf(gen::PID helper, const gen::Reason& reason)
 gen::Status PortProcess::Finish(PortExit exit) {
   exit.port = host_->Self();
   untold_ = exit;
-  const gen::Status told = TellExit();
+  gen::Status told = TellExit();
   if (!told.stops() && stop_reason_) BoundTellExit();
   return told;
 }

@@ -453,7 +453,9 @@ TEST_CASE("port: the end of the program is the end of its group, and of the rest
 
 TEST_CASE("port: who writes on when the program has ended does not put off the exit") {
   Ports ports;
-  const gen::PID port = ports.Shell("setsid yes & read line; exit 0", {.lines = 10});
+  const gen::PID port =
+      ports.Shell("setsid yes \"$(head -c 5000 /dev/zero | tr '\\0' y)\" & read line; exit 0",
+                  {.lines = 10'000});
   REQUIRE(kit::Eventually([&] { return !ports.notes.Of(port).data.empty(); }));
   ports.node().Send(port, PortInput{"\n"}).value();
   REQUIRE(ports.notes.IsOver(port));

@@ -65,8 +65,8 @@ class Families {
 
   [[nodiscard]] std::size_t size() const { return all_.size(); }
   [[nodiscard]] std::span<const Child> Of(std::uint64_t parent) const {
-    const auto [begin, end] = std::ranges::equal_range(all_, parent, {}, &Child::parent);
-    return {begin, end};
+    return {std::ranges::lower_bound(all_, parent, {}, &Child::parent),
+            std::ranges::upper_bound(all_, parent, {}, &Child::parent)};
   }
   // Up to `most`, those with children of their own first.
   [[nodiscard]] std::vector<std::uint64_t> Some(std::uint64_t parent, std::size_t most) const {
