@@ -41,11 +41,11 @@ bool PoolBroadcastForwarder::PlaceOne(Held& message) {
   for (std::uint32_t i = rotation_.size(); i > 0; --i) {
     const gen::PID worker{rotation_.Next(), self.node, self.creation};
     const bool is_caller = worker == SenderOf(*message.envelope) && IsRequest(*message.envelope);
-    gen::Result<void> sent = gen::ErrProcessMailboxFull;
+    gen::Result<void> sent = is_caller ? gen::ErrDeadlock : gen::ErrProcessMailboxFull;
     if (worker.id != 0 && !is_caller) sent = host_.Forward(worker, message.envelope, true);
-    // Or a worker of a worker that is a pool.
+    // The caller is the worker, or a worker of one that is a pool.
     const bool is_at_caller = !sent && sent.error() == gen::ErrDeadlock;
-    met_caller = met_caller || is_caller || is_at_caller;
+    met_caller = met_caller || is_at_caller;
     if (!sent || message.given) rotation_.Skipped();
     if (!sent && !HasNoRoom(sent) && !is_at_caller) all_full = false;
     if (IsOwnFault(sent)) {
@@ -140,8 +140,7 @@ bool PoolBroadcastForwarder::Ask(Held& message) {
   const std::vector<PoolMember> receivers = Receivers();
   if (!MakeCopies(message, receivers.size())) return true;
   std::vector<core::EnvelopePtr> copies = std::move(message.copies);
-  const auto mark = static_cast<std::uint8_t>(message.envelope->flags &
-                                              core::Envelope::kFlagRouted);  // an outer pool's
+  const bool is_marked = IsMarked(*message.envelope);  // by an outer pool
   const std::chrono::nanoseconds time = TimeFor(*message.envelope);
   const std::uint64_t number = ++last_question_;
   const gen::PID caller = SenderOf(*message.envelope);
@@ -179,8 +178,9 @@ bool PoolBroadcastForwarder::Ask(Held& message) {
     return true;
   }
   message.copies = std::move(copies);
-  message.envelope->flags &= static_cast<std::uint8_t>(~core::Envelope::kFlagRouted);
-  message.envelope->flags |= mark;
+  if (!is_marked) {
+    message.envelope->flags &= static_cast<std::uint8_t>(~core::Envelope::kFlagRouted);
+  }
   if (replacement_.members().staying() != 1 ||
       replacement_.members().FindWorker(caller) == nullptr) {
     return false;

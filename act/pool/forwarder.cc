@@ -39,7 +39,7 @@ bool PoolForwarder::IsForHandler(Held& message) {
                gen::ErrProcessTerminated);
     return false;
   }
-  message.given = (message.envelope->flags & core::Envelope::kFlagRouted) != 0;
+  message.given = IsMarked(*message.envelope);
   return true;
 }
 
@@ -120,7 +120,7 @@ void PoolForwarder::Refuse(Held message, const gen::Error& error) {
   } else {
     rotation_.Refused();
     // An outer pool has given it to this one, and waits until this one is done with it.
-    if ((message.envelope->flags & core::Envelope::kFlagRouted) != 0) {
+    if (IsMarked(*message.envelope)) {
       ++counters_.never_given;
       ++counters_.handled;
     }

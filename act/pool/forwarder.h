@@ -148,6 +148,10 @@ class PoolForwarder {
   // Drops a copy of a broadcast for a worker that is full while others have room.
   void DropMissed(Held message);
   void DropTerminated(Held& message);
+  // Returns whether a pool, this one or an outer one, has given the message to a worker.
+  [[nodiscard]] static bool IsMarked(const core::Envelope& envelope) {
+    return (envelope.flags & core::Envelope::kFlagRouted) != 0;
+  }
   // Returns whether a worker did not take the message because of the message itself: the user's mailbox threw.
   [[nodiscard]] static bool IsOwnFault(const gen::Error& error) {
     return error.code() == gen::ErrorCode::kInternal;

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <ergon/gen/host/start_error.h>
+
 namespace ergon::act {
 namespace {
 
@@ -38,9 +40,7 @@ gen::Result<std::vector<gen::PID>> PoolSpawner::SpawnAll(int count) {
     }
     // Nobody knows the others yet, so nothing waits at them.
     for (const gen::PID pid : workers) (void)host_.Kill(pid);
-    const gen::Error& error = worker.error();
-    const std::string text(error.detail().empty() ? error.ToString() : error.detail());
-    return gen::Error(error.code(), fmt::format("worker {} of {}: {}", i, count, text));
+    return gen::StartErrorOf(fmt::format("worker {} of {}", i, count), worker.error());
   }
   return workers;
 }

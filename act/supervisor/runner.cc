@@ -17,11 +17,7 @@ namespace {
 
 constexpr int kMostFailures = 1'000'000;  // that are counted
 
-// The code says a part of what happened already.
-gen::Error ErrorOfChild(gen::Atom name, const gen::Error& error) {
-  const std::string why(error.detail().empty() ? error.ToString() : error.detail());
-  return gen::Error(error.code(), fmt::format("child '{}': {}", name, why));
-}
+std::string Child(gen::Atom name) { return fmt::format("child '{}'", name); }
 
 }  // namespace
 
@@ -45,7 +41,7 @@ gen::Status SupervisorRunner::Start() {
     if (pid) continue;
     StopStarted();
     return gen::Stop(gen::Reason::Error(
-        fmt::format("child '{}': {}", child.name, gen::StartErrorText(pid.error()))));
+        fmt::format("{}: {}", Child(child.name), gen::StartErrorText(pid.error()))));
   }
   return Settle();
 }
@@ -74,7 +70,7 @@ gen::Result<gen::PID> SupervisorRunner::FinishStart(const gen::Result<Key>& key)
   const SupervisorChildren::Entry* const entry = children_.Find(*key);
   const gen::Atom name = entry == nullptr ? gen::Atom() : entry->spec->name;
   auto pid = StartNow(*key);
-  return pid ? pid : ErrorOfChild(name, pid.error());
+  return pid ? pid : gen::StartErrorOf(Child(name), pid.error());
 }
 
 gen::Result<void> SupervisorRunner::Finish(const gen::Result<Key>& key) {
@@ -227,7 +223,7 @@ void SupervisorRunner::StartProcess(Key key) {
                             : host_.SpawnRegister(name, spec.factory, options, entry.args);
   if (!pid) {
     if (waits) start_error_ = pid.error();
-    const gen::Error error = ErrorOfChild(spec.name, pid.error());
+    const gen::Error error = gen::StartErrorOf(Child(spec.name), pid.error());
     Gone(key, gen::Reason::Error(gen::StartErrorText(pid.error())), &error);
     return;
   }

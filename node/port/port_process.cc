@@ -166,7 +166,7 @@ void PortProcess::AnswerInspection(core::Envelope& envelope) {
 // -- the end --
 
 gen::Status PortProcess::HandleEndOf(gen::PID helper, const gen::Reason& reason) {
-  if (untold_) return gen::Continue();
+  if (exit_) return gen::Continue();
   if (helper == program_watch_) {
     if (!program_->HasEnded()) {  // nobody waits for it any more
       return gen::Stop(reason.IsFailure() ? reason : gen::Reason::Error("a helper was ended"));
@@ -184,7 +184,7 @@ gen::Status PortProcess::HandleEndOf(gen::PID helper, const gen::Reason& reason)
 
 gen::Status PortProcess::Finish(PortExit exit) {
   exit.port = host_->Self();
-  untold_ = exit;
+  exit_ = exit;
   gen::Status told = TellExit();
   if (!told.stops() && stop_reason_) BoundTellExit();
   return told;
@@ -192,19 +192,19 @@ gen::Status PortProcess::Finish(PortExit exit) {
 
 gen::Status PortProcess::TellExit() {
   DeliveryToOwner delivery(*host_, *program_, owner_);
-  if (owner_ && !(delivery.HasRoom() && delivery.TrySendLast(*untold_))) {
+  if (owner_ && !(delivery.HasRoom() && delivery.TrySendLast(*exit_))) {
     (void)host_->SendSelfAfter(TryAgain{}, pause_);
     pause_ = std::min<std::chrono::nanoseconds>(2 * pause_, DeliveryToOwner::kLongest);
     return gen::Continue();
   }
   is_told_ = true;
   if (stop_reason_) return gen::Stop(*stop_reason_);
-  if (untold_->code == 0) return gen::Stop(gen::Reason::Normal());
-  return gen::Stop(gen::Reason::Error(program_->options().program + " " + untold_->ToString()));
+  if (exit_->code == 0) return gen::Stop(gen::Reason::Normal());
+  return gen::Stop(gen::Reason::Error(program_->options().program + " " + exit_->ToString()));
 }
 
 gen::Status PortProcess::TellExitOrGiveUp() {
-  is_told_ = DeliveryToOwner(*host_, *program_, owner_).TrySendLast(*untold_);
+  is_told_ = DeliveryToOwner(*host_, *program_, owner_).TrySendLast(*exit_);
   return gen::Stop(*stop_reason_);  // see ProcessTerminate
 }
 
@@ -216,7 +216,7 @@ void PortProcess::BoundTellExit() {
 gen::Status PortProcess::ProcessStop(const gen::Reason& reason) {
   if (stop_reason_) return gen::Continue();  // once is enough
   stop_reason_ = reason;
-  if (untold_) {
+  if (exit_) {
     BoundTellExit();
     return gen::Continue();
   }
@@ -247,9 +247,9 @@ gen::Status PortProcess::Kill() {
 
 void PortProcess::ProcessTerminate(const gen::Reason&) {
   unhandled_lines_.TellRest(*host_, "messages that nobody handles");
-  if (untold_ && !is_told_) {
+  if (exit_ && !is_told_) {
     host_->Log().Warning("{} is not told that {} {}: it has no room", owner_,
-                         program_->options().program, untold_->ToString());
+                         program_->options().program, exit_->ToString());
   }
   if (program_->HasEnded()) return;
   gen::Blocking blocking;

@@ -70,8 +70,7 @@ class PortProcess final : public gen::ProcessBehavior {
   bool is_told_ = false;           // the owner
   bool input_failed_ = false;
   std::optional<gen::Reason> stop_reason_;
-  std::optional<PortExit>
-      untold_;  // what the owner has no room for yet; from then on nothing else matters
+  std::optional<PortExit> exit_;  // for the owner; from then on nothing else matters
   std::chrono::nanoseconds pause_ = DeliveryToOwner::kShortest;
   gen::LimitedLines unhandled_lines_;
 };

@@ -111,9 +111,12 @@ gen::Status ApplicationMaster::ProcessMessage(core::Envelope& envelope) {
   }
 }
 
+std::vector<ApplicationMaster::Member>::iterator ApplicationMaster::FindMember(gen::PID pid) {
+  return std::ranges::find(members_, pid, &Member::pid);
+}
+
 gen::Status ApplicationMaster::MemberEnded(gen::PID pid, const gen::Reason& reason) {
-  const auto found = std::find_if(members_.begin(), members_.end(),
-                                  [pid](const Member& member) { return member.pid == pid; });
+  const auto found = FindMember(pid);
   if (found == members_.end()) return gen::Continue();
   const bool was_asked = stopping_ && found + 1 == members_.end();
   const std::string name =
@@ -139,8 +142,7 @@ gen::Status ApplicationMaster::MemberEnded(gen::PID pid, const gen::Reason& reas
 }
 
 void ApplicationMaster::KillLate(gen::PID child) {
-  const auto found = std::find_if(members_.begin(), members_.end(),
-                                  [child](const Member& member) { return member.pid == child; });
+  const auto found = FindMember(child);
   if (found == members_.end()) return;  // it has ended meanwhile
   gen::KillLateChild(*host_, child, found->what->name, found->what->shutdown_timeout);
 }

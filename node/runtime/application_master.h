@@ -53,6 +53,7 @@ class ApplicationMaster final : public gen::ProcessBehavior {
 
   gen::Result<gen::PID> StartMember(const gen::ApplicationProcess& what);
   void UndoStart();
+  std::vector<Member>::iterator FindMember(gen::PID pid);
   gen::Status MemberEnded(gen::PID pid, const gen::Reason& reason);
   // Kills a process whose time to end is up.
   void KillLate(gen::PID child);

@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include <ergon/gen/host/start_error.h>
 #include <ergon/node/options/option_checks.h>
 
 namespace ergon::node {
@@ -179,9 +180,7 @@ gen::Result<void> Applications::StartOne(gen::Atom name,
   if (started) return {};
   const gen::Error& error = started.error();
   Ended(name, gen::Reason::Error(error.ToString()));
-  return gen::Error(error.code(),
-                    fmt::format("application '{}': {}", name,
-                                error.detail().empty() ? error.ToString() : error.detail()));
+  return gen::StartErrorOf(fmt::format("application '{}'", name), error);
 }
 
 // -- stop --
