@@ -51,6 +51,9 @@ class AtomTable {
 
   [[nodiscard]] const void* Chunks() const noexcept { return chunks_.data(); }
 
+  void Lock() noexcept { mutex_.lock(); }
+  void Unlock() noexcept { mutex_.unlock(); }
+
  private:
   static constexpr std::uint32_t kChunkSize = detail::kAtomChunk;
   static constexpr std::uint32_t kChunks = 4096;
@@ -85,5 +88,8 @@ std::optional<Atom> Atom::Find(std::string_view text) noexcept {
 std::string_view Atom::Text() const noexcept { return AtomTable::Instance().Text(index_); }
 
 const void* detail::AtomChunks() noexcept { return AtomTable::Instance().Chunks(); }
+
+void detail::LockAtoms() noexcept { AtomTable::Instance().Lock(); }
+void detail::UnlockAtoms() noexcept { AtomTable::Instance().Unlock(); }
 
 }  // namespace ergon::gen

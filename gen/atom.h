@@ -59,6 +59,10 @@ namespace detail {
 // For a debugger: returns the addresses of arrays of kAtomChunk std::strings, the texts of all atoms by Index().
 inline constexpr std::uint32_t kAtomChunk = 1024;
 [[nodiscard]] const void* AtomChunks() noexcept;
+
+// These stand around a fork (core::WatchForks), so that no other thread holds the lock of the atoms then.
+void LockAtoms() noexcept;
+void UnlockAtoms() noexcept;  // also in the new process
 }  // namespace detail
 
 }  // namespace ergon::gen

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <iterator>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -41,7 +43,8 @@ void TellStuckKey(Process& self, PID gone, const std::exception_ptr& thrown);
 //   if (auto room = rooms.Find(42)) Send(room->pid, Say{"hello"});
 //
 // Copies are the same registry. May be used from any thread, also in handlers; finding waits only for a writer that is
-// writing at that moment. The registry's process lives until the node stops. Key needs a hash and ==; Key and Value are
+// writing at that moment. The registry's process lives until the node stops. No copy may be used when the node's object
+// is gone. Destructors of keys and values may use the registry. Key needs a hash and ==; Key and Value are
 // copied. What these throw, the function that was called throws, and the registry is as before. If they throw when a
 // process has ended, in the registry's process, the log has it, and that key alone stays taken until somebody calls
 // Unregister with it.
@@ -78,14 +81,13 @@ class KeyRegistry {
   }
   // Takes a key away. Returns false if the process does not have it.
   bool Unregister(const Key& key, PID pid) {
+    Removed removed;
     std::lock_guard lock(state_->mutex);
     auto keys = state_->keys_of.find(pid);
     if (keys == state_->keys_of.end()) return false;
     auto place = std::find(keys->second.begin(), keys->second.end(), key);
-    if (!state_->Remove(key, pid)) return false;
-    if (place != keys->second.end()) keys->second.erase(place);
-    if (keys->second.empty()) state_->keys_of.erase(keys);
-    return true;
+    if (place == keys->second.end()) return false;
+    return state_->Remove(pid, keys, place, removed);
   }
 
   // Returns the process of a key; of duplicate keys the process that was registered first.
@@ -99,12 +101,14 @@ class KeyRegistry {
   [[nodiscard]] std::vector<Entry> FindAll(const Key& key) const {
     std::shared_lock lock(state_->mutex);
     auto found = state_->entries.find(key);
-    return found == state_->entries.end() ? std::vector<Entry>() : found->second;
+    if (found == state_->entries.end()) return {};
+    return std::vector<Entry>(found->second.begin(), found->second.end());
   }
   [[nodiscard]] std::vector<Key> KeysOf(PID pid) const {
     std::shared_lock lock(state_->mutex);
     auto found = state_->keys_of.find(pid);
-    return found == state_->keys_of.end() ? std::vector<Key>() : found->second;
+    if (found == state_->keys_of.end()) return {};
+    return std::vector<Key>(found->second.begin(), found->second.end());
   }
   // Returns how many keys belong to a process.
   [[nodiscard]] std::size_t size() const {
@@ -123,14 +127,26 @@ class KeyRegistry {
     using Reply = Node*;
   };
 
+  // Lists, not vectors: taking something out assigns no key and no value, which could throw half-way.
+  using Entries = std::unordered_map<Key, std::list<Entry>, Hash>;
+  using KeysOfProcess = std::unordered_map<PID, std::list<Key>>;
+
+  // What was taken out. It goes after the lock: destructors of keys and values may use the registry.
+  struct Removed {
+    typename Entries::node_type last;  // with the key of its list
+    std::list<Entry> entries;
+    std::list<Key> keys;
+  };
+
   struct State {
     explicit State(RegistryKeys its_keys) : keys(its_keys) {}
 
-    static auto Of(std::vector<Entry>& entries, PID pid) {
+    static auto Of(std::list<Entry>& entries, PID pid) {
       return std::find_if(entries.begin(), entries.end(),
                           [&](const Entry& entry) { return entry.pid == pid; });
     }
     Result<void> Add(const Key& key, PID pid, Value value) {
+      Removed removed;
       std::lock_guard lock(mutex);
       const auto found = entries.try_emplace(key).first;
       auto& of_key = found->second;
@@ -138,7 +154,7 @@ class KeyRegistry {
           keys == RegistryKeys::kUnique ? !of_key.empty() : Of(of_key, pid) != of_key.end();
       if (is_taken)
         return Error(ErrorCode::kTaken, keys == RegistryKeys::kUnique
-                                            ? "the key belongs to " + of_key[0].pid.ToString()
+                                            ? "the key belongs to " + of_key.front().pid.ToString()
                                             : pid.ToString() + " has registered this key already");
       const std::size_t before = of_key.size();
       try {
@@ -146,21 +162,26 @@ class KeyRegistry {
         keys_of[pid].push_back(key);
         return {};
       } catch (...) {
-        while (of_key.size() != before) of_key.pop_back();
-        if (of_key.empty()) entries.erase(found);
+        if (of_key.size() != before)
+          removed.entries.splice(removed.entries.end(), of_key, std::prev(of_key.end()));
+        if (of_key.empty()) removed.last = entries.extract(found);
         const auto its = keys_of.find(pid);
         if (its != keys_of.end() && its->second.empty()) keys_of.erase(its);
         throw;
       }
     }
-    // Removes an entry from `entries` only; under the lock. Returns false if it is not there.
-    bool Remove(const Key& key, PID pid) {
-      auto found = entries.find(key);
+    // Removes a key of a process; under the lock. Returns false if the process does not have it. Nothing is changed if
+    // the key throws.
+    bool Remove(PID pid, typename KeysOfProcess::iterator its,
+                typename std::list<Key>::iterator key, Removed& removed) {
+      auto found = entries.find(*key);
       if (found == entries.end()) return false;
       auto entry = Of(found->second, pid);
       if (entry == found->second.end()) return false;
-      found->second.erase(entry);
-      if (found->second.empty()) entries.erase(found);
+      removed.entries.splice(removed.entries.end(), found->second, entry);
+      if (found->second.empty()) removed.last = entries.extract(found);
+      removed.keys.splice(removed.keys.end(), its->second, key);
+      if (its->second.empty()) keys_of.erase(its);
       return true;
     }
     // The function of the registry's process.
@@ -185,26 +206,30 @@ class KeyRegistry {
     // Returns what a key has thrown; the others are free.
     std::exception_ptr Forget(PID gone) {
       std::exception_ptr thrown;
-      std::lock_guard lock(mutex);
-      auto its = keys_of.find(gone);
-      if (its == keys_of.end()) return thrown;
-      std::vector<Key>& its_keys = its->second;
-      for (std::size_t i = its_keys.size(); i-- > 0;) {
+      // Others may take keys away meanwhile, so those that stay are gone through once more after each that has gone.
+      for (std::size_t stuck = 0, free = 0;;) {
+        Removed removed;
+        std::lock_guard lock(mutex);
+        auto its = keys_of.find(gone);
+        if (its == keys_of.end()) return thrown;
+        if (stuck >= its->second.size()) {
+          if (std::exchange(free, 0) == 0) return thrown;
+          stuck = 0;
+        }
         try {
-          (void)Remove(its_keys[i], gone);
-          its_keys.erase(its_keys.begin() + static_cast<std::ptrdiff_t>(i));
+          const auto key = std::next(its->second.begin(), static_cast<std::ptrdiff_t>(stuck));
+          Remove(gone, its, key, removed) ? ++free : ++stuck;
         } catch (...) {  // it stays, for Unregister
           thrown = std::current_exception();
+          ++stuck;
         }
       }
-      if (its_keys.empty()) keys_of.erase(its);
-      return thrown;
     }
 
     const RegistryKeys keys;
     mutable std::shared_mutex mutex;
-    std::unordered_map<Key, std::vector<Entry>, Hash> entries;
-    std::unordered_map<PID, std::vector<Key>> keys_of;
+    Entries entries;
+    KeysOfProcess keys_of;
   };
 
   KeyRegistry(Node& node, PID keeper, std::shared_ptr<State> state)

@@ -146,7 +146,8 @@ Outcome TryMatch(Message& message, First& first, Rest&... rest) {
 //
 // If no handler returns anything, Match returns whether a handler was called. Otherwise all handlers have to return
 // something with a common type R, such as gen::Status and gen::Stop(...): the result is that R if the last handler
-// takes all other messages, and else a std::optional<R>, which is empty when no handler was called.
+// takes all other messages, and else a std::optional<R>, which is empty when no handler was called. A function that
+// returns both names its type: `[&](const Add& add) -> gen::Status {...}`.
 template <class... Handlers>
 auto Match(Message& message, Handlers&&... handlers) {
   static_assert(sizeof...(Handlers) > 0, "Match: a handler is missing");

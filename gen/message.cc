@@ -1,6 +1,8 @@
 #include <ergon/gen/message.h>
 
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -26,7 +28,22 @@ std::string PlainWords(core::Envelope& envelope) {
   return "PID " + envelope.ValueAs<PID>()->ToString();
 }
 
+constinit thread_local std::vector<core::EnvelopePtr>* left_messages = nullptr;
+
 }  // namespace
+
+detail::LeftMessages::LeftMessages(std::vector<core::EnvelopePtr>& list) noexcept
+    : former_(std::exchange(left_messages, &list)) {}
+detail::LeftMessages::~LeftMessages() { left_messages = former_; }
+
+void detail::LeftMessages::Take(core::EnvelopePtr envelope) noexcept {
+  if (left_messages == nullptr) return;
+  try {
+    left_messages->push_back(std::move(envelope));
+  } catch (...) {
+    // There is no memory to keep it.
+  }
+}
 
 std::string Message::TypeName() const {
   return envelope_ == nullptr || envelope_->type == nullptr ? "nothing"

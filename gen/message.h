@@ -6,6 +6,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <ergon/core/messages/envelope.h>
 
@@ -75,11 +76,35 @@ class Message {
   bool taken_ = false;
 };
 
+namespace detail {
+// For the runtime: while this lives, an OwnedMessage that is destroyed on this thread puts its message into a list.
+class LeftMessages {
+ public:
+  explicit LeftMessages(std::vector<core::EnvelopePtr>& list) noexcept;
+  LeftMessages(const LeftMessages&) = delete;
+  LeftMessages& operator=(const LeftMessages&) = delete;
+  ~LeftMessages();
+  static void Take(core::EnvelopePtr envelope) noexcept;  // frees it where none lives
+
+ private:
+  std::vector<core::EnvelopePtr>* const former_;
+};
+}  // namespace detail
+
 // A message that owns its value, for notices that carry another message. Move-only.
 class OwnedMessage {
  public:
   OwnedMessage() = default;
   explicit OwnedMessage(core::EnvelopePtr envelope) : envelope_(std::move(envelope)) {}
+  OwnedMessage(OwnedMessage&&) noexcept = default;
+  OwnedMessage& operator=(OwnedMessage&& other) noexcept {
+    if (this == &other) return *this;
+    const OwnedMessage former(std::exchange(envelope_, std::move(other.envelope_)));
+    return *this;
+  }
+  ~OwnedMessage() {
+    if (envelope_ != nullptr) detail::LeftMessages::Take(std::move(envelope_));
+  }
 
   explicit operator bool() const noexcept { return envelope_ != nullptr; }
   // Returns a view of the message, which must not be empty.

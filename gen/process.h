@@ -163,11 +163,11 @@ class Process : public GroupMessenger {
   // in HandleEvent (at a pool: of a worker), until the event or this process ends, or DemonitorEvent. No value is
   // missing in between. A process that subscribes again gets each value once and in order: of the buffer only the
   // values that it has not had (one lost to a full mailbox counts as had); these, too, arrive behind the waiting
-  // messages if its mailbox is not empty. Its end is a MessageDownEvent. Returns kProcessUnknown if there is no such
-  // event, and kTaken if this process has subscribed already. The event may be on another Ergon node; then this process
-  // waits for that node's answer, 5 s at most; further errors are kTimeout, kNoConnection and kUnsupported. The types
-  // of its values must be registered (NodeOptions::types). A value that cannot leave its node, or does not fit its type
-  // here, ends the subscription with a reason. Even after kTimeout a value may arrive; it does not come again.
+  // messages if its mailbox is not empty. The event's end is a MessageDownEvent. Returns kProcessUnknown if there is no
+  // such event, and kTaken if this process has subscribed already. The event may be on another Ergon node; then this
+  // process waits for that node's answer, 5 s at most; further errors are kTimeout, kNoConnection and kUnsupported. The
+  // types of its values must be registered (NodeOptions::types). A value that cannot leave its node, or does not fit
+  // its type here, ends the subscription with a reason. Even after kTimeout a value may arrive; it does not come again.
   virtual Result<std::vector<MessageEvent>> MonitorEvent(const Event& event) = 0;
   // Ends a subscription. No notice of the event's end is handled afterwards; values that wait in the mailbox are.
   // Returns kProcessUnknown if this process has not subscribed.

@@ -60,9 +60,10 @@ struct ProcessInfo {
   std::uint64_t messages_overflowed = 0;  // dropped because the mailbox was full
   std::uint64_t messages_held = 0;        // stashed, or taken by the behaviour to be passed on
   std::uint64_t messages_sent = 0;        // by it, and accepted
-  std::uint32_t mailbox_size = 0;         // 0: unbounded
-  std::string mailbox;                    // its kind, as in "bounded 100, drop oldest"
-  bool suspended = false;                 // see Node::Suspend
+  // 0: unbounded, or a pool, of which act::PoolStats::worker_mailbox_size tells.
+  std::uint32_t mailbox_size = 0;
+  std::string mailbox;     // its kind, as in "bounded 100, drop oldest"
+  bool suspended = false;  // see Node::Suspend
   bool trap_exit = false;
   bool detached = false;
   LogLevel log_level = LogLevel::kInfo;

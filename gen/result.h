@@ -45,23 +45,43 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
   Result(Result&&) = default;             // NOLINT(performance-noexcept-move-constructor): as T's
   Result& operator=(Result&&) = default;  // NOLINT(performance-noexcept-move-constructor)
   ~Result() = default;
-  // Throws what T's move constructor throws. The one of tl::expected would end the program.
+  // Copying, moving and assigning throw what those of T throw. Then the target is as T's assignment has left it or, if
+  // it had an error, as before. Those of tl::expected would end the program.
+  Result(const Result& other) requires(std::is_copy_constructible_v<T> &&
+                                       !std::is_nothrow_copy_constructible_v<T>)
+      : Base(BeginAs(other)) {
+    if (other.has_value()) BecomeValue(static_cast<const Base&>(other));
+  }
   Result(Result&& other) requires(std::is_move_constructible_v<T> &&  // NOLINT(performance-*)
                                   !std::is_nothrow_move_constructible_v<T>)
-      : Base(tl::unexpected<Error>(Error(ErrorCode::kInternal))) {
-    Base& from = other;
-    if (!from.has_value()) {
-      Base::error() = std::move(from.error());
-      return;
+      : Base(BeginAs(other)) {
+    if (other.has_value()) BecomeValue(static_cast<Base&&>(other));
+  }
+  Result& operator=(const Result& other) requires(
+      std::is_copy_constructible_v<T>&& std::is_copy_assignable_v<T> &&
+      !(std::is_nothrow_copy_constructible_v<T> && std::is_nothrow_copy_assignable_v<T>)) {
+    if (this == &other) return *this;
+    if (this->has_value() && other.has_value()) {
+      Base::operator*() = *static_cast<const Base&>(other);
+    } else if (other.has_value()) {
+      BecomeValue(static_cast<const Base&>(other));
+    } else {
+      BecomeError(Error(other.error()));
     }
-    Base* const base = this;
-    std::destroy_at(base);
-    try {
-      ::new (static_cast<void*>(base)) Base(tl::in_place, std::move(*from));
-    } catch (...) {
-      ::new (static_cast<void*>(base)) Base(tl::unexpected<Error>(Error(ErrorCode::kInternal)));
-      throw;
+    return *this;
+  }
+  Result& operator=(Result&& other) requires(  // NOLINT(performance-*)
+      std::is_move_constructible_v<T>&& std::is_move_assignable_v<T> &&
+      !(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_assignable_v<T>)) {
+    if (this == &other) return *this;
+    if (this->has_value() && other.has_value()) {
+      Base::operator*() = std::move(*static_cast<Base&>(other));
+    } else if (other.has_value()) {
+      BecomeValue(static_cast<Base&&>(other));
+    } else {
+      BecomeError(std::move(other).error());
     }
+    return *this;
   }
 
   // Returns the value. Throws BadResult if there is none. A temporary result returns it by value, so that `for (auto&
@@ -109,6 +129,28 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
   }
 
  private:
+  // Returns the error of `other`, or one that its value will replace.
+  static tl::unexpected<Error> BeginAs(const Base& other) {
+    return tl::unexpected<Error>(other.has_value() ? Error(ErrorCode::kInternal) : other.error());
+  }
+  // Replaces an error by a value. If that throws, the error is there again.
+  template <class From>
+  void BecomeValue(From&& from) {
+    Base* const base = this;
+    Error before = std::move(Base::error());
+    std::destroy_at(base);
+    try {
+      ::new (static_cast<void*>(base)) Base(tl::in_place, *std::forward<From>(from));
+    } catch (...) {
+      ::new (static_cast<void*>(base)) Base(tl::unexpected<Error>(std::move(before)));
+      throw;
+    }
+  }
+  void BecomeError(Error error) noexcept {
+    Base* const base = this;
+    std::destroy_at(base);
+    ::new (static_cast<void*>(base)) Base(tl::unexpected<Error>(std::move(error)));
+  }
   void Check() const {
     if (!this->has_value()) [[unlikely]]
       ThrowBadResult(Base::error());

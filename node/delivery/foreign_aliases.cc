@@ -48,6 +48,8 @@ class AliasTable {
     if (place >= all_.size() || all_[place].number != number) return std::nullopt;
     return all_[place].alias;
   }
+  void Lock() noexcept { mutex_.lock(); }
+  void Unlock() noexcept { mutex_.unlock(); }
 
  private:
   struct Entry {
@@ -89,6 +91,9 @@ gen::PID PidOfAlias(gen::Alias alias) {
   foreign.words[1] = static_cast<std::uint32_t>(alias.id >> 32);
   return PidOfAlias(foreign);
 }
+
+void LockForeignAliases() noexcept { TableOfProgram().Lock(); }
+void UnlockForeignAliases() noexcept { TableOfProgram().Unlock(); }
 
 std::optional<ForeignAlias> ForeignAliasOf(gen::PID pid) {
   return TableOfProgram().Find(pid.id & ~kAliasBit);

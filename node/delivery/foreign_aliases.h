@@ -52,6 +52,10 @@ inline constexpr std::uint64_t kStandsForAnother = std::uint64_t{1} << 62;
   return (alias.id & kStandsForAnother) != 0;
 }
 
+// These stand around a fork (core::WatchForks), so that no other thread holds the lock of that table then.
+void LockForeignAliases() noexcept;
+void UnlockForeignAliases() noexcept;  // also in the new process
+
 inline constexpr std::uint64_t kAliasBit = std::uint64_t{1} << 63;
 [[nodiscard]] inline bool IsAlias(gen::PID pid) noexcept {
   return pid.creation == 0 && (pid.id & kAliasBit) != 0;

@@ -128,12 +128,15 @@ std::vector<core::EnvelopePtr> QueueLane::Close(core::Mailbox& mailbox) {
     mailbox.SetQueued(0);
   }
   std::vector<core::EnvelopePtr> rest;
+  // What it has not given out is there when it is destroyed, or when Dequeue throws.
+  const gen::detail::LeftMessages left(rest);
   try {
     while (gen::OwnedMessage message = queue->Dequeue()) rest.push_back(message.Release());
-  } catch (...) {  // what it does not give out goes with it
+  } catch (...) {
     static std::atomic<bool> told{false};
     core::TellThrown("Dequeue of a mailbox", told);
   }
+  queue.reset();
   return rest;
 }
 

@@ -15,7 +15,10 @@
 #include <ergon/core/turns/worker.h>
 #include <ergon/core/work_sharing.h>
 #include <ergon/core/work_stealing.h>
+#include <ergon/gen/atom.h>
 #include <ergon/gen/blocking.h>
+#include <ergon/node/delivery/foreign_aliases.h>
+#include <ergon/node/io/closed_streams.h>
 #include <ergon/node/options/option_checks.h>
 #include <ergon/node/process/process.h>
 
@@ -28,6 +31,23 @@ std::uint32_t MakeCreation() {
   return creation < 4 ? creation + 4 : creation;  // 0 to 3 are reserved by the Erlang distribution
 }
 
+// What all nodes of the program share, and whoever holds one of these locks waits for none of the others.
+void LockForFork() {
+  LockForeignAliases();
+  gen::detail::LockAtoms();
+  core::LockEnvelopePool();
+}
+void UnlockAfterFork() {
+  core::UnlockEnvelopePool();
+  gen::detail::UnlockAtoms();
+  UnlockForeignAliases();
+}
+void UnlockInChild() {
+  core::UnlockEnvelopePoolInChild();
+  gen::detail::UnlockAtoms();
+  UnlockForeignAliases();
+}
+
 }  // namespace
 
 gen::Result<std::unique_ptr<Runtime>> Runtime::Start(gen::Atom name,
@@ -35,14 +55,14 @@ gen::Result<std::unique_ptr<Runtime>> Runtime::Start(gen::Atom name,
                                                      MakeNode make_node) {
   auto checked = CheckOptions(options);
   if (!checked) return std::move(checked.error());
+  if (options.clock == nullptr) OccupyClosedStreams();  // else it opens nothing
   std::shared_ptr<core::Dispatcher> dispatcher = options.dispatcher;
   if (dispatcher == nullptr) {
     dispatcher = options.policy == gen::DispatcherPolicy::kWorkSharing
                      ? core::MakeWorkSharing(DispatcherOptionsOf(options))
                      : core::MakeWorkStealing(DispatcherOptionsOf(options));
   }
-  core::WatchForks(&core::LockEnvelopePool, &core::UnlockEnvelopePool,
-                   &core::UnlockEnvelopePoolInChild);
+  core::WatchForks(&LockForFork, &UnlockAfterFork, &UnlockInChild);
   auto runtime =
       std::unique_ptr<Runtime>(new Runtime(name, options, std::move(dispatcher), make_node));
   gen::SetBlockingRuntime(ProcessRunner::BlockingCalls());

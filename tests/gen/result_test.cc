@@ -148,6 +148,63 @@ TEST_CASE("result: what the value's move constructor throws can be caught, and n
   CHECK(moved_error.error().detail() == "number: odd");
 }
 
+// Throws in all that copies and moves while it is told to.
+struct Picky {
+  explicit Picky(int number_in) : number(number_in) {}
+  Picky(const Picky& other) : number(other.number) { MayThrow(); }
+  Picky(Picky&& other) : number(other.number) { MayThrow(); }  // NOLINT(performance-noexcept-*)
+  Picky& operator=(const Picky& other) {
+    MayThrow();
+    number = other.number;
+    return *this;
+  }
+  Picky& operator=(Picky&& other) {  // NOLINT(performance-noexcept-*)
+    MayThrow();
+    number = other.number;
+    return *this;
+  }
+  ~Picky() = default;
+  static void MayThrow() {
+    if (throws) throw std::runtime_error("picky");
+  }
+  static inline bool throws = false;
+  int number;
+};
+
+TEST_CASE("result: what copies and assignments of the value throw can be caught, nothing is lost") {
+  for (const bool was_value : {true, false}) {
+    CAPTURE(was_value);
+    const Result<Picky> value(tl::in_place, 2);
+    Result<Picky> moved(tl::in_place, 3);
+    const Result<Picky> error(Error(ErrorCode::kIncorrect, "number: even"));
+    Result<Picky> target = was_value ? Result<Picky>(tl::in_place, 1)
+                                     : Result<Picky>(Error(ErrorCode::kIncorrect, "number: odd"));
+    Picky::throws = true;
+    CHECK_THROWS_AS((void)Result<Picky>(value), std::runtime_error);
+    CHECK_THROWS_AS(target = value, std::runtime_error);
+    CHECK_THROWS_AS(target = std::move(moved), std::runtime_error);
+    Picky::throws = false;
+    REQUIRE(target.has_value() == was_value);
+    if (was_value) {
+      CHECK(target->number == 1);
+    } else {
+      CHECK(target.error().detail() == "number: odd");
+    }
+    target = value;
+    CHECK(target->number == 2);
+    target = error;
+    CHECK(target.error().detail() == "number: even");
+    target = error;
+    CHECK(target.error().detail() == "number: even");
+    target = Result<Picky>(tl::in_place, 4);
+    CHECK(target->number == 4);
+    target = Half(1).has_value() ? value : Result<Picky>(Half(1).error());
+    CHECK(target.error().detail() == "number: odd");
+    const Result<Picky> copy = error;
+    CHECK(copy.error().detail() == "number: even");
+  }
+}
+
 TEST_CASE("result: values that errors could be mistaken for") {
   const Result<std::string> text = std::string("text");
   CHECK(text.value() == "text");

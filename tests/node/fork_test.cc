@@ -1,10 +1,12 @@
 // A program with a node forks: the child has the node's memory, but none of its threads.
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <sstream>
+#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -215,6 +217,18 @@ TEST_CASE("fork: exit() in the child ends the child") {
   const int status = child.Status();
   CHECK(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 7);
+}
+
+TEST_CASE("fork: another thread that makes atoms keeps no lock in the child" *
+          WhileOthersAllocate()) {
+  TestNode t;
+  const std::jthread maker([](const std::stop_token& stop) {
+    for (int i = 0; !stop.stop_requested(); ++i)
+      (void)gen::Atom(std::string("fork_atom_") + std::to_string(i % 2000));
+  });
+  for (int i = 0; i < kit::Scaled(200); ++i) {
+    REQUIRE(InFork([&] { return t.node.Send("no_such_name", 1) ? 1 : 0; }) == 0);
+  }
 }
 
 }  // namespace

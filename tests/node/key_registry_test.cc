@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -160,6 +161,42 @@ TEST_CASE("key registry: what a key throws is told to who asks, and nothing is c
   }
 }
 
+// A key and a value that cannot be assigned, only copied.
+struct Unassignable {
+  explicit Unassignable(int number_in) : number(number_in) {}
+  Unassignable(const Unassignable& other) = default;
+  Unassignable& operator=(const Unassignable&) { throw std::runtime_error("assigned"); }
+  ~Unassignable() = default;
+  bool operator==(const Unassignable& other) const = default;
+  int number;
+};
+struct HashOfUnassignable {
+  std::size_t operator()(const Unassignable& key) const {
+    return static_cast<std::size_t>(key.number);
+  }
+};
+
+TEST_CASE("key registry: what is taken out assigns no key and no value") {
+  TestNode t;
+  auto keys = gen::KeyRegistry<Unassignable, Unassignable, HashOfUnassignable>::Start(
+                  t.node, gen::RegistryKeys::kDuplicate)
+                  .value();
+  const gen::PID one = t.Spawn();
+  const gen::PID two = t.Spawn();
+  for (const gen::PID pid : {one, two})
+    for (int number = 1; number <= 3; ++number)
+      CHECK(keys.Register(Unassignable(number), pid, Unassignable(10 * number)));
+  CHECK(keys.Unregister(Unassignable(1), one));
+  CHECK(keys.KeysOf(one) == std::vector{Unassignable(2), Unassignable(3)});
+  CHECK(keys.FindAll(Unassignable(1)).size() == 1);
+  CHECK(keys.Find(Unassignable(1))->pid == two);
+  CHECK(keys.Find(Unassignable(1))->value == Unassignable(10));
+  CHECK(t.node.Kill(one));
+  CHECK(kit::Eventually([&] { return keys.KeysOf(one).empty(); }));
+  CHECK(keys.FindAll(Unassignable(3)).size() == 1);
+  CHECK(keys.KeysOf(two).size() == 3);
+}
+
 TEST_CASE("key registry: a key that throws when its process has ended stays taken, and no other") {
   TestNode t;
   auto keys = gen::KeyRegistry<FragileKey, int, HashOfFragileKey>::Start(t.node).value();
@@ -218,6 +255,26 @@ TEST_CASE(
   }
   CHECK(won > 0);
   CHECK(kit::Eventually([&] { return rooms.size() == 0; }));
+}
+
+TEST_CASE("key registry: a value may use the registry while it is destroyed") {
+  TestNode t;
+  auto keys = gen::KeyRegistry<int, std::shared_ptr<int>>::Start(t.node).value();
+  std::atomic<int> closed{0};
+  const auto session = [&] {
+    return std::shared_ptr<int>(new int(1), [&closed, keys](const int* value) {
+      delete value;
+      CHECK_FALSE(keys.Find(2));
+      ++closed;
+    });
+  };
+  const gen::PID one = t.Spawn();
+  CHECK(keys.Register(1, one, session()));
+  CHECK(keys.Unregister(1, one));
+  CHECK(closed == 1);
+  CHECK(keys.Register(1, one, session()));
+  CHECK(t.node.Kill(one));
+  CHECK(kit::Eventually([&] { return closed == 2; }));
 }
 
 }  // namespace

@@ -286,9 +286,10 @@ TEST_CASE("user code: a mailbox of one's own that throws ends its process, and n
       options);
   CHECK(t.Run(pid, [](Subject&) {}));
   *broken = Broken::kDequeue;
-  t.expected_losses = 1;  // it goes with the mailbox
-  CHECK(t.node.Send(pid, 1));
+  auto answer = t.node.CallAsync<int>(pid, 5, {.timeout = kit::kDeadline});
   CHECK(t.Ended(pid));
+  CHECK(answer.get().error() == gen::ErrProcessTerminated);  // what it has kept back is not lost
+  CHECK(t.node.MessageBalance().Unaccounted() == 0);
   CHECK(notes.All().size() == 1);
   CHECK(notes.All()[0].starts_with("panic: torn"));
   CHECK(t.Run(other, [](Subject&) {}));
