@@ -75,7 +75,8 @@ class Actor : public ProcessApi, protected SplitCallbacks {
   // The default returns the fields of gen::ProcessInfo.
   gen::Inspection HandleInspect(gen::PID from, const std::vector<std::string>& items) override;
 
-  // Called last, exactly once, if Init has returned Continue() in time.
+  // Called last, exactly once, if Init has returned Continue() in time. The destructor comes later, when the process has
+  // ended: it may send; functions that wait, register or monitor return kProcessTerminated there (Sleep false).
   virtual void Terminate(const gen::Reason& reason);
 
   // -- going on --

@@ -25,7 +25,7 @@ class Schedulable {
   virtual TurnEnd RunTurn() = 0;
 
   // Returns whether more may arrive for it before its turn without being refused for want of room: see
-  // turns/injection_hold.h. May be called from any thread.
+  // queues/injection_hold.h. May be called from any thread.
   [[nodiscard]] virtual bool HasRoomForMore() const noexcept { return true; }
 
  protected:

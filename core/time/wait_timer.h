@@ -93,6 +93,7 @@ class BasicWaitTimer {
     // This may be the deadline of a later wait: then the wait with `id` is over, and cannot expire.
     const std::int64_t deadline = deadline_.load(std::memory_order_relaxed);
     if (deadline <= clock_.Now()) return id;
+    if (deadline == kNever) return 0;  // it waits without an end
     Arm(deadline);
     return 0;
   }

@@ -200,8 +200,7 @@ gen::Result<void> CheckProcessOptions(const gen::ProcessOptions& options) {
         fmt::format("mailbox_size: {} is outside 1..{} (0: as NodeOptions::mailbox_size says)",
                     options.mailbox_size, core::kMaxMailboxBound));
   }
-  const bool is_default = options.mailbox.bound() == 0 && !options.mailbox.HasQueue();
-  if (options.mailbox_size != 0 && !is_default) {
+  if (options.mailbox_size != 0 && options.mailbox.IsChosen()) {
     return Incorrect(fmt::format("mailbox_size: {}, but mailbox is given too: {}",
                                  options.mailbox_size, options.mailbox.ToString()));
   }
@@ -219,7 +218,11 @@ gen::Result<void> CheckProcessOptions(const gen::ProcessOptions& options) {
   if (options.stash_size < 0) {
     return Incorrect(fmt::format("stash_size: {}, must not be negative", options.stash_size));
   }
-  return {};
+  if (options.send_priority > gen::MessagePriority::kMax) {
+    return Incorrect(fmt::format("send_priority: {}, must be a MessagePriority",
+                                 static_cast<int>(options.send_priority)));
+  }
+  return options.log_level ? CheckLogLevel(*options.log_level) : gen::Result<void>();
 }
 
 }  // namespace ergon::node

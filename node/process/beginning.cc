@@ -23,6 +23,12 @@
 #include <ergon/node/spawning/spawning.h>
 
 namespace ergon::node {
+
+// A process's copy of the mailbox that its options choose.
+struct KeptMailbox {
+  gen::Mailbox mailbox;  // empty until OpenMailbox if there are no functions of the user's in it
+  std::unique_ptr<gen::MailboxQueue> queue;  // null: it has none of its own
+};
 namespace {
 
 // On the stack of its parent's, but an Init that spawns in turn, and so on, would use that up. So it
@@ -32,19 +38,20 @@ bool HasStackForInit() {
   return fiber == nullptr || fiber->StackLeft() >= fiber->stack_bytes() / 2;
 }
 
-gen::Result<std::unique_ptr<gen::MailboxQueue>> MakeQueue(const gen::Mailbox& mailbox) {
-  std::unique_ptr<gen::MailboxQueue> queue;
-  if (!mailbox.HasQueue()) return queue;
+// Copies and calls functions of the user's, while the slot is free still.
+gen::Result<void> KeepMailbox(const gen::Mailbox& mailbox, KeptMailbox& kept) {
+  if (!mailbox.HasQueue()) return {};
   try {
-    queue = mailbox.MakeQueue();
+    kept.mailbox = mailbox;
+    kept.queue = mailbox.MakeQueue();
   } catch (...) {
     return gen::Error(gen::ErrorCode::kIncorrect,
                       fmt::format("mailbox: its factory threw {}", core::ThrownText()));
   }
-  if (queue == nullptr) {
+  if (kept.queue == nullptr) {
     return gen::Error(gen::ErrorCode::kIncorrect, "mailbox: its factory returned null");
   }
-  return queue;
+  return {};
 }
 
 // A child that has been begun elsewhere. Unless its Init is known to have ended, nobody may ever know of it: then it is
@@ -69,8 +76,9 @@ class UnknownChild {
 
 gen::Result<void> ProcessRunner::Open(const SpawnRequest& request,
                                       std::unique_ptr<gen::ProcessBehavior> behavior) {
-  auto queue = MakeQueue(request.options.mailbox);
-  if (!queue) return std::move(queue.error());
+  KeptMailbox mailbox;
+  auto possible = KeepMailbox(request.options.mailbox, mailbox);
+  if (!possible) return possible;
   behavior_ = std::move(behavior);
   ForgetFormer();
   UseMarks(request.options.send_priority);
@@ -102,7 +110,7 @@ gen::Result<void> ProcessRunner::Open(const SpawnRequest& request,
   }
   // Releases the fields above to those who look at them under the lock of cold_.
   relations_closed_.store(false, std::memory_order_release);
-  OpenMailbox(request.options, std::move(*queue));
+  OpenMailbox(request.options, mailbox);
   return {};
 }
 
@@ -204,19 +212,19 @@ Transition& ProcessRunner::GetTransition() {
   return *transition_;
 }
 
-void ProcessRunner::OpenMailbox(const gen::ProcessOptions& options,
-                                std::unique_ptr<gen::MailboxQueue> queue) {
+void ProcessRunner::OpenMailbox(const gen::ProcessOptions& options, KeptMailbox& kept) {
   const gen::Mailbox& mailbox = options.mailbox;
   const bool is_special =
       mailbox.bound() != 0 || mailbox.HasQueue() || mailbox.overflow() != gen::Overflow::kReject;
   if (is_special || options.stash_size != 0) {
+    if (kept.queue == nullptr) kept.mailbox = mailbox;  // without functions
     ProcessCold& cold = Cold();
     std::lock_guard lock(cold.lock);
-    cold.mailbox = mailbox;
+    std::swap(cold.mailbox, kept.mailbox);
     cold.overflow = mailbox.overflow();
     cold.stash_limit = static_cast<std::size_t>(options.stash_size);
   }
-  if (queue == nullptr) {
+  if (kept.queue == nullptr) {
     // A pool says itself what its workers' mailboxes take.
     const bool is_chosen = options.mailbox_size != 0 || mailbox.IsChosen() || heir_;
     const int bound = options.mailbox_size != 0 ? options.mailbox_size : mailbox.bound();
@@ -230,7 +238,7 @@ void ProcessRunner::OpenMailbox(const gen::ProcessOptions& options,
     lane = new QueueLane;
     Cold().queue_lane.store(lane, std::memory_order_release);  // partner: GetQueueLane
   }
-  lane->Open(generation_.load(std::memory_order_relaxed), std::move(queue),
+  lane->Open(generation_.load(std::memory_order_relaxed), std::move(kept.queue),
              static_cast<std::size_t>(mailbox.bound()));
   mailbox_.OpenQueued();
 }

@@ -361,6 +361,8 @@ gen::Result<void> Process::AwaitEnd(gen::PID pid, std::chrono::nanoseconds timeo
   {
     std::lock_guard lock(cold.lock);
     if (!other->IsYetToEnd(pid)) return {};
+    // With a clock that stands at 0 the deadline would be 0, which is none.
+    if (timeout == std::chrono::nanoseconds::zero()) return gen::ErrTimeout;
     cold.waiting_processes.push_back({Self(), wait.id()});
   }
   auto outcome = wait.Wait(timeout == gen::kInfinite ? 0 : core::DeadlineAfter(Now(), timeout));

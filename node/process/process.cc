@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 #include <ergon/core/clock.h>
@@ -22,6 +23,17 @@
 #include <ergon/node/spawning/spawning.h>
 
 namespace ergon::node {
+namespace {
+
+// For what the end of a process takes away: what the destructor of its behaviour registers would stay.
+template <class Verb>
+std::invoke_result_t<Verb> UntilEnd(const ProcessSlot& process, Verb verb) {
+  if (process.mailbox().IsClosed()) [[unlikely]]
+    return gen::ErrProcessTerminated;
+  return verb();
+}
+
+}  // namespace
 
 // What an idle process costs is this, its behaviour (48 bytes for an actor) and a place among the free
 // slots: not more than 376 bytes. What few processes need belongs into ProcessExtras, or into ProcessCold.
@@ -107,7 +119,9 @@ gen::Result<void> Process::UnregisterName() {
 }
 
 gen::Result<gen::Alias> Process::CreateAlias() {
-  return InTurn("CreateAlias", [&] { return rooms_.registry.CreateAlias(*this); });
+  return InTurn("CreateAlias", [&] {
+    return UntilEnd(*this, [&] { return rooms_.registry.CreateAlias(*this); });
+  });
 }
 
 gen::Result<void> Process::DeleteAlias(gen::Alias alias) {
@@ -118,6 +132,7 @@ gen::Result<void> Process::DeleteAlias(gen::Alias alias) {
 
 gen::Result<void> Process::Link(const gen::Target& to, const gen::LinkOptions& options) {
   return InTurn("Link", [&]() -> gen::Result<void> {
+    if (mailbox().IsClosed()) return gen::ErrProcessTerminated;  // as in UntilEnd
     auto pid = rooms_.addresses.Resolve(to);
     if (!pid) return std::move(pid.error());
     if (to.AsPID() != nullptr) return rooms_.relations.Link(*this, *pid, options.order);
@@ -138,7 +153,8 @@ gen::Result<void> Process::Unlink(const gen::Target& to) {
 
 gen::Result<gen::Ref> Process::Monitor(const gen::Target& to, const gen::MonitorOptions& options) {
   return InTurn("Monitor", [&]() -> gen::Result<gen::Ref> {
-    const auto kept = to.Kept();  // the notice will name it
+    if (mailbox().IsClosed()) return gen::ErrProcessTerminated;  // as in UntilEnd
+    const auto kept = to.Kept();                                 // the notice will name it
     if (!kept) return kept.error();
     auto pid = rooms_.addresses.Resolve(*kept);
     if (!pid && pid.error() == gen::ErrIncorrect) return std::move(pid.error());
@@ -158,7 +174,9 @@ gen::Result<void> Process::Demonitor(gen::Ref ref) {
 // ---- events
 
 gen::Result<gen::Ref> Process::RegisterEvent(gen::Atom name, const gen::EventOptions& options) {
-  return InTurn("RegisterEvent", [&] { return rooms_.publishing.Register(*this, name, options); });
+  return InTurn("RegisterEvent", [&] {
+    return UntilEnd(*this, [&] { return rooms_.publishing.Register(*this, name, options); });
+  });
 }
 
 gen::Result<void> Process::UnregisterEvent(gen::Atom name) {
@@ -171,8 +189,10 @@ gen::Result<std::vector<gen::MessageEvent>> Process::MonitorEvent(const gen::Eve
 
 gen::Result<std::vector<gen::MessageEvent>> Process::SubscribeTo(const gen::Event& event,
                                                                  bool link) {
-  return rooms_.publishing.IsElsewhere(event) ? SubscribeElsewhere(event, link)
-                                              : rooms_.publishing.Subscribe(*this, event, link);
+  return UntilEnd(*this, [&] {
+    return rooms_.publishing.IsElsewhere(event) ? SubscribeElsewhere(event, link)
+                                                : rooms_.publishing.Subscribe(*this, event, link);
+  });
 }
 
 gen::Result<void> Process::DemonitorEvent(const gen::Event& event) {
@@ -215,7 +235,9 @@ gen::Result<void> Process::LeaveGroup(gen::Atom group) {
 }
 
 gen::Result<std::vector<gen::PID>> Process::MonitorGroup(gen::Atom group) {
-  return InTurn("MonitorGroup", [&] { return rooms_.groups.Monitor(*this, group); });
+  return InTurn("MonitorGroup", [&] {
+    return UntilEnd(*this, [&] { return rooms_.groups.Monitor(*this, group); });
+  });
 }
 
 gen::Result<void> Process::DemonitorGroup(gen::Atom group) {

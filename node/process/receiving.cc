@@ -49,6 +49,9 @@ gen::Result<void> Receiving::Run(gen::Receiver& receiver, std::chrono::nanosecon
     if (process_.MustEnd()) return EndingError();
     core::Envelope* const envelope = process_.TakeNext();
     if (envelope == nullptr) {
+      // As at the end of a turn, which this function need not reach for long: who waits for room is served. What comes
+      // of that is seen in ParkHook, or by the next Receive.
+      if ((process_.due_ & kAfterTurn) != 0) process_.EndTurn(true);
       if (is_late_) return gen::ErrTimeout;
       if (process_.rooms_.fork_guard.IsForked()) [[unlikely]]
         return process_.rooms_.fork_guard.Error();

@@ -29,6 +29,7 @@
 #include <ergon/node/spawning/spawn_request.h>
 
 namespace ergon::node {
+struct KeptMailbox;  // see Open
 
 class ProcessRunner : public ProcessSlot {
  public:
@@ -45,9 +46,8 @@ class ProcessRunner : public ProcessSlot {
   [[nodiscard]] gen::Log Lines() const { return gen::Log(Extras().log); }
   [[nodiscard]] bool IsOf(const gen::Node& node) const noexcept { return &rooms_.node == &node; }
 
-  // -- core::Schedulable --
+  // -- core::Schedulable, ProcessSlot --
   core::TurnEnd RunTurn() override;
-  // -- ProcessSlot --
   gen::Result<void> Open(const SpawnRequest& request,
                          std::unique_ptr<gen::ProcessBehavior> behavior) override;
   void Abandon() override;
@@ -83,7 +83,6 @@ class ProcessRunner : public ProcessSlot {
  protected:
   ProcessRunner(const Rooms& rooms, std::uint32_t index) : ProcessSlot(index), rooms_(rooms) {}
   ~ProcessRunner() = default;
-
   virtual void UseMarks(gen::MessagePriority priority) noexcept = 0;  // it has no trace yet
   virtual void UseTrace(bool has_trace) noexcept = 0;
   [[nodiscard]] virtual gen::ProcessHost& Host() noexcept = 0;  // as its behaviour sees it
@@ -104,10 +103,11 @@ class ProcessRunner : public ProcessSlot {
   }
   void GiveWay();
   void HeedParents();  // in Init: what ends a process inside of whose turn Init runs ends this one
-  // Returns whether a signal that ends the process is there. Notes whether there is an inspection.
+  // Returns whether a signal that ends the process is there, or it has ended. Notes whether there is an inspection.
   [[nodiscard]] bool IsInterrupted() {
     is_asked_ = false;
-    return IsKilled() || (mailbox_.MayHaveUrgent() && WaitingEnd() != nullptr);
+    return IsKilled() ||
+           (mailbox_.MayHaveUrgent() && (mailbox_.IsClosed() || WaitingEnd() != nullptr));
   }
   [[nodiscard]] const core::Envelope* WaitingEnd();  // the first such signal
   // Returns whether the envelope being handled waits for an answer that was not sent yet.
@@ -155,7 +155,7 @@ class ProcessRunner : public ProcessSlot {
   void ForgetFormer() noexcept;
   void Inherit(const SpawnRequest& request);
   gen::Result<void> TakeThread();
-  void OpenMailbox(const gen::ProcessOptions& options, std::unique_ptr<gen::MailboxQueue> queue);
+  void OpenMailbox(const gen::ProcessOptions& options, KeptMailbox& mailbox);
   // Runs Init, on any stack. Returns false if the process has ended; `failure` is the error for its parent.
   bool RunInit(gen::Error& failure);
   bool RunInitInline(gen::Error& failure);  // in the parent's turn; then it is scheduled or idle

@@ -164,7 +164,9 @@ gen::Result<gen::TimerHandle> Process::SendEnvelopeAfter(const gen::Target& to,
 gen::Result<gen::TimerHandle> Process::SendEnvelopesEvery(const gen::Target& to,
                                                           std::function<core::EnvelopePtr()> make,
                                                           std::chrono::nanoseconds period) {
-  return InTurn("SendEvery", [&] {
+  return InTurn("SendEvery", [&]() -> gen::Result<gen::TimerHandle> {
+    // Its behaviour is being destroyed: nobody would end that.
+    if (mailbox().IsClosed()) return gen::ErrProcessTerminated;
     {
       std::lock_guard lock(Cold().lock);
       Cold().periodic_sends = true;

@@ -100,7 +100,9 @@ void ProcessRunner::DoWhatIsDue() {
 
 void ProcessRunner::EndTurn(bool is_done) {
   if ((due_ & kMeasures) != 0) Measuring::EndHandling(*this);
-  if ((due_ & kRoomIsWanted) != 0) DoWhatIsDue();
+  if ((due_ & kRoomIsWanted) != 0 && !rooms_.back_pressure.Serve(*this)) {
+    due_ &= static_cast<std::uint8_t>(~kRoomIsWanted);
+  }
   if ((due_ & kPaceIsNoted) != 0) NotePace(is_done || mailbox_.MainDepthApprox() == 0);
 }
 

@@ -37,15 +37,20 @@ Shutdown::~Shutdown() {
 void Shutdown::Wait() { needs_.dispatcher.Wait(stopped_event_); }
 
 gen::Reason Shutdown::Why() const {
-  std::lock_guard lock(mutex_);
+  std::lock_guard lock(why_mutex_);
   return why_;
+}
+
+void Shutdown::SetWhy(const gen::Reason& why) {
+  std::lock_guard lock(why_mutex_);
+  why_ = why;
 }
 
 bool Shutdown::Begin(bool in_background, const gen::Reason& why) {
   std::lock_guard lock(mutex_);
   if (phase_.load() != Phase::kRunning) return false;
   phase_.store(Phase::kStopping);
-  why_ = why;
+  SetWhy(why);
   needs_.population.RefuseOutsiders();
   if (!in_background) return true;
   try {
@@ -56,7 +61,7 @@ bool Shutdown::Begin(bool in_background, const gen::Reason& why) {
     stopper_ = std::thread([this] { TearDown(); });
   } catch (...) {
     phase_.store(Phase::kRunning);  // no thread for it: who has asked hears of it
-    why_ = gen::Reason();
+    SetWhy(gen::Reason());
     needs_.population.AcceptOutsiders();
     throw;
   }
@@ -228,8 +233,8 @@ void Shutdown::WarnOfBusy() {
     }
     gen::Log(needs_.log)
         .Warning(
-            "cannot stop yet: {} is still in a handler, though it was killed: what it waits for "
-            "ends at once, and a loop has to look at what Sleep, Receive and Call return",
+            "cannot stop yet: {} is still in a handler, though it was killed: Call, Sleep and "
+            "Receive end at once and say so, a gen::Blocking and a loop that does not look go on",
             AsInItsLines(needs_.addresses, pid));
   }
 }

@@ -94,6 +94,7 @@ class Shutdown {
   // Returns true if this call is the first to end the node, and must call TearDown; with `in_background` another thread
   // does. Throws when there is no thread for that.
   bool Begin(bool in_background, const gen::Reason& why);
+  void SetWhy(const gen::Reason& why);
   void TearDown();
   void StopInOrder(std::int64_t deadline);
   void KillAll();
@@ -120,8 +121,9 @@ class Shutdown {
   IoThread* io_ = nullptr;
   Watchdog* watchdog_ = nullptr;
   std::atomic<std::uint32_t> home_{needs_.fork_guard.started_in()};
-  mutable std::mutex mutex_;
-  gen::Reason why_;  // under mutex_
+  std::mutex mutex_;  // of a stop that begins, also while NodeOptions::defer is called
+  mutable std::mutex why_mutex_;
+  gen::Reason why_;  // under why_mutex_
   std::atomic<Phase> phase_{Phase::kRunning};
   std::atomic<bool> force_{false};
   core::Event stopped_event_;

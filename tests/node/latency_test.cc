@@ -95,6 +95,26 @@ TEST_CASE("latency: a handler that waits is counted with its wait, when it is do
   CHECK(Calls(t.node) == 1);
 }
 
+TEST_CASE("latency: a function has handled a message when it waits for the next one") {
+  TestNode t({.measure_latency = true});
+  const gen::PID pid = t.node
+                           .Spawn([](gen::Process& self) {
+                             while (self.Receive<int>()) {
+                             }
+                           })
+                           .value();
+  const auto handled = [&] {
+    std::uint64_t count = 0;
+    for (const auto& [behavior, times] : LatencyOf(t.node).Behaviors())
+      count += times.handling.View().count;
+    return count;
+  };
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    REQUIRE(t.node.Send(pid, 1));
+    CHECK(kit::Eventually([&] { return handled() == i; }));
+  }
+}
+
 TEST_CASE(
     "latency: calls count with their answer, with a time-out and with the end of the callee") {
   TestNode t({.measure_latency = true});

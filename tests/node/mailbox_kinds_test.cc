@@ -419,5 +419,77 @@ TEST_CASE("mailbox kinds: SendOrWait waits for room, within its time") {
   CHECK(t.node.SendOrWait(gen::PID(), Job{0, 5}, 1s).error() == gen::ErrProcessUnknown);
 }
 
+TEST_CASE("mailbox kinds: the fallback gets what a mailbox with a queue would drop") {
+  for (const auto& mailbox : {gen::Mailbox::Bounded(1, gen::Overflow::kDropOldest),
+                              gen::Mailbox::BoundedPriority<Job>(
+                                  1, [](const Job&) { return 0; }, gen::Overflow::kDropNewest)}) {
+    std::atomic<int> passed_on{0};
+    TestNode t;
+    const gen::PID relief = t.Spawn({.message = [&](Subject&, gen::PID, gen::Message& message) {
+      if (message.Is<gen::MessageFallback>()) ++passed_on;
+      return gen::Continue();
+    }});
+    CHECK(t.node.RegisterName("relief", relief));
+    const gen::PID pid = t.Spawn({}, {.mailbox = mailbox, .fallback = {.name = "relief"}});
+    CHECK(t.node.Suspend(pid));
+    for (int i = 1; i <= 3; ++i) CHECK(t.node.Send(pid, Job{0, i}));
+    CHECK(kit::Eventually([&] { return passed_on == 2; }));
+    CHECK(t.node.Info().dropped_mailbox_full == 0);
+    CHECK(t.node.Kill(pid));
+  }
+}
+
+// Asks for a process when it is destroyed.
+class AsksForProcess {
+ public:
+  explicit AsksForProcess(gen::Node& node) : node_(node) {}
+  AsksForProcess(const AsksForProcess&) = delete;
+  AsksForProcess& operator=(const AsksForProcess&) = delete;
+  ~AsksForProcess() { (void)node_.ProcessInfo(pid); }
+  gen::PID pid;
+
+ private:
+  gen::Node& node_;
+};
+
+TEST_CASE("mailbox kinds: what a mailbox's function holds may use the node while it is destroyed") {
+  TestNode t;
+  auto asks = std::make_shared<AsksForProcess>(t.node);
+  const gen::PID pid = t.Spawn(
+      {}, {.mailbox = gen::Mailbox::Priority<Job>([asks](const Job& job) { return job.rank; })});
+  asks->pid = pid;
+  asks.reset();
+  CHECK(t.node.Kill(pid));
+  CHECK(t.Ended(pid));
+}
+
+// A rank whose copies throw, from one on.
+struct FragileRank {
+  FragileRank() = default;
+  FragileRank(const FragileRank&) {
+    if (left.fetch_sub(1) <= 0) throw std::runtime_error("copied");
+  }
+  FragileRank& operator=(const FragileRank&) = default;
+  ~FragileRank() = default;
+  int operator()(const Job& job) const { return job.rank; }
+  static inline std::atomic<int> left{0};
+};
+
+TEST_CASE("mailbox kinds: a function that throws when it is copied is the error of the spawn") {
+  TestNode t;
+  FragileRank::left = 1000;
+  const gen::ProcessOptions options{.mailbox = gen::Mailbox::Priority<Job>(FragileRank())};
+  int copies = 0;
+  for (bool is_spawned = false; !is_spawned; ++copies) {
+    REQUIRE(copies < 10);
+    FragileRank::left = copies;
+    const auto pid = t.node.Spawn(Make({}), options);
+    is_spawned = pid.has_value();
+    if (!is_spawned) CHECK(pid.error() == gen::ErrIncorrect);
+  }
+  CHECK(copies > 1);
+  CHECK(t.node.Info().processes == 1);
+}
+
 }  // namespace
 }  // namespace ergon::node

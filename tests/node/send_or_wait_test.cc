@@ -323,5 +323,43 @@ TEST_CASE("SendOrWait: pools of every strategy, with crashes, while they grow an
   }
 }
 
+TEST_CASE("send or wait: a function that receives serves those who wait before it waits itself") {
+  for (const auto timeout : {gen::kInfinite, std::chrono::nanoseconds(0)}) {
+    TestNode t;
+    const int items = kit::Scaled(20'000);
+    std::atomic<int> taken{0};
+    const gen::PID receiver = t.node
+                                  .Spawn(
+                                      [&taken, timeout, items](gen::Process& self) {
+                                        while (taken < items) {
+                                          const auto item = self.Receive<Item>(timeout);
+                                          if (item) {
+                                            ++taken;
+                                          } else if (item.error() != gen::ErrTimeout) {
+                                            return;
+                                          } else {
+                                            self.Yield();
+                                          }
+                                        }
+                                      },
+                                      {.mailbox_size = 1})
+                                  .value();
+    std::atomic<int> next{0};
+    std::atomic<int> refused{0};
+    {
+      std::vector<std::jthread> threads;
+      for (int thread = 0; thread < 3; ++thread) {
+        threads.emplace_back([&] {
+          while (next++ < items && refused == 0) {
+            if (!t.node.SendOrWait(receiver, Item{}, kit::kDeadline)) ++refused;
+          }
+        });
+      }
+    }
+    CHECK(refused == 0);
+    CHECK(t.Ended(receiver) == (refused == 0));
+  }
+}
+
 }  // namespace
 }  // namespace ergon::node

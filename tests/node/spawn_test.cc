@@ -131,6 +131,16 @@ TEST_CASE("spawn: a bad option is named with its value") {
           std::string::npos);
   }
   CHECK(t.node.Spawn(Make({}), {.mailbox_size = 4'000'000}));
+  const auto is_named = [&](const gen::ProcessOptions& options, const std::string& text) {
+    const auto bad = t.node.Spawn(Make({}), options);
+    REQUIRE_FALSE(bad);
+    CHECK(bad.error() == gen::ErrIncorrect);
+    CHECK(bad.error().ToString().find(text) != std::string::npos);
+  };
+  is_named({.mailbox_size = 1, .mailbox = gen::Mailbox::Unbounded()},
+           "mailbox_size: 1, but mailbox is given too: unbounded");
+  is_named({.send_priority = static_cast<gen::MessagePriority>(9)}, "send_priority: 9");
+  is_named({.log_level = static_cast<gen::LogLevel>(42)}, "log_level: 42");
 }
 
 TEST_CASE("spawn: SpawnRegister") {

@@ -130,6 +130,23 @@ TEST_CASE("stop: the reason is that of the first one who stops the node") {
   }
 }
 
+TEST_CASE("stop: NodeOptions::defer may ask why the node stops") {
+  std::vector<std::jthread> stoppers;
+  std::string told;
+  gen::Node* node = nullptr;
+  gen::NodeOptions options;
+  options.defer = [&](std::function<void()> stop) {
+    told = node->StopReason().ToString();
+    stoppers.emplace_back(std::move(stop));
+  };
+  TestNode t(options);
+  node = &t.node;
+  t.Begin(t.Spawn(), [](Subject& self) { self.Node().Stop(); });
+  t.node.Wait();
+  stoppers.clear();
+  CHECK(told == "shutdown");
+}
+
 TEST_CASE("stop: what waits in the mailboxes is handled first, also from processes that stop") {
   Notes<std::string> notes;
   TestNode t;

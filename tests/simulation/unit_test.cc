@@ -169,6 +169,35 @@ TEST_CASE("unit: monitors, links and ends") {
   CHECK_THROWS_AS(unit.Send(client, Add{1}), std::logic_error);
 }
 
+// Traps exit signals, and counts them.
+class Trapper : public act::Actor {
+  gen::Status Init(const gen::Args&) override {
+    SetTrapExit(true);
+    return gen::Continue();
+  }
+  gen::Status HandleMessage(gen::PID, gen::Message& message) override {
+    if (message.Is<gen::MessageExitPID>()) ++exits_;
+    return gen::Continue();
+  }
+  gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message& request) override {
+    return request.Is<Get>() ? gen::Reply(exits_) : gen::Reply(Parent());
+  }
+  int exits_ = 0;
+};
+
+TEST_CASE("unit: the end of its parent ends a process that traps exit signals") {
+  for (const gen::Reason& reason : {gen::Reason::Normal(), gen::Reason::Error("gone")}) {
+    Unit unit(gen::Factory<Trapper>());
+    const gen::PID client = unit.NewPID();
+    const gen::PID parent = unit.Call<gen::PID>(client, Add{1}).value();
+    unit.Exit(client, reason);
+    CHECK(unit.Call<int>(client, Get{}).value() == 1);
+    unit.Exit(parent, reason);
+    REQUIRE(unit.ended().has_value());
+    CHECK(*unit.ended() == reason);
+  }
+}
+
 // Monitors a process, and ends all of its monitors.
 class Fickle : public act::Actor {
   gen::Status HandleMessage(gen::PID, gen::Message& message) override {

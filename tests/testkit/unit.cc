@@ -114,14 +114,15 @@ void Unit::Down(gen::PID pid, const gen::Reason& reason) {
 
 void Unit::Exit(gen::PID pid, const gen::Reason& reason) {
   std::erase(host_.links, pid);
-  if (host_.traps_exits) {
+  const bool is_of_parent = pid == host_.Parent();
+  if (host_.traps_exits && !is_of_parent) {
     Handle(pid, core::MakeEnvelope<gen::MessageExitPID>(
                     static_cast<std::uint8_t>(gen::EnvelopeKind::kExit), core::Lane::kUrgent,
                     gen::MessageExitPID{pid, reason}));
     return;
   }
   CheckAlive();
-  if (reason.IsNormal()) return;
+  if (reason.IsNormal() && !is_of_parent) return;
   Guarded([&] { return behavior_->ProcessStop(reason); });
   if (ended_) behavior_->ProcessTerminate(*ended_);
 }

@@ -120,7 +120,8 @@ class Unit {
     return gen::detail::TakeResponse<R>(*answer);
   }
   // Notifies the process that a process that it monitors, or is linked to, has ended. Down throws std::logic_error if
-  // the process does not monitor `pid`.
+  // the process does not monitor `pid`. The end of its parent (Parent()) ends it, for whatever reason, even if it traps
+  // exit signals.
   void Down(gen::PID pid, const gen::Reason& reason);
   void Exit(gen::PID pid, const gen::Reason& reason);
   [[nodiscard]] gen::Inspection Inspect(std::vector<std::string> items = {});

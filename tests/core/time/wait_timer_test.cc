@@ -107,5 +107,20 @@ TEST_CASE("wait timer: withdrawn") {
   CHECK(waits.expired == std::vector<std::uint64_t>{2});
 }
 
+TEST_CASE("wait timer: a wait without an end arms nothing, also when the timer fires") {
+  Waits waits;
+  waits.Begin(100);
+  waits.End();
+  waits.Begin(kNever);
+  CHECK(waits.PassUntil(100) == 1);
+  CHECK(waits.queue.size() == 0);
+  waits.End();
+  waits.Withdraw();
+  waits.Begin(1000);
+  CHECK(waits.queue.size() == 1);
+  waits.PassUntil(1000);
+  CHECK(waits.expired == std::vector<std::uint64_t>{3});
+}
+
 }  // namespace
 }  // namespace ergon::core::wait_timer_test
