@@ -63,7 +63,7 @@ class PoolRunner;
 // at most PoolOptions::shutdown_timeout. Messages that wait for a missing worker, or that a worker leaves when it
 // crashes meanwhile, go to another worker, to a new one if need be. A killed pool ends at once, and so do its workers;
 // one that is in a handler ends when it waits or returns. A pool that is a worker of another pool leaves to that pool
-// what its own workers had not begun.
+// what its own workers had not begun, except for copies of a broadcast of its own: they are dropped.
 //
 // act::Stats(node, pool) returns what a pool does in numbers. Inspect answers the same as texts, besides what
 // HandleInspect adds (the item "worker" asks for all "worker.<n>"):
@@ -73,15 +73,17 @@ class PoolRunner;
 //   worker_mailbox_size      0: unbounded
 //   worker_restarts          replacements made
 //   messages_forwarded       accepted for the workers, each counted once
-//   messages_unhandled       refused or dropped: all were full or would have taken too long, or the pool
-//                            was ending
+//   messages_unhandled       refused or dropped: all were full, or a worker's stash, or would have taken too long, or
+//                            the pool was ending
 //   messages_overloaded      of those, refused because of PoolOptions::admission_limit
 //   workers_ready, workers_busy, workers_starting, workers_leaving
 //   messages_queued          waiting, at workers and at the pool
-//   messages_handled         by workers, also those that have ended; by the workers of those that are pools. In a pool
-//                            that is a worker of another, and in that one, also requests that it has refused
+//   messages_handled         by workers, also those that have ended. If a worker is a pool: all that it has come to an
+//                            end with, also what it has lost or refused (its own numbers say how much), and each copy
+//                            of a broadcast
 //   messages_expired         requests that were skipped because their caller had stopped waiting; they
-//                            count as handled, those in the pool's own mailbox as unhandled
+//                            count as handled, those in the pool's own mailbox as unhandled. Those that workers of
+//                            workers have skipped are not counted
 //   messages_salvaged        taken over from workers that had ended
 //   messages_drained         handled by workers after RemoveWorkers had taken them out
 //   messages_lost            accepted but not handled, the sum of
@@ -97,7 +99,8 @@ class PoolRunner;
 //   autoscale.<n>            its last twenty decisions, 1 is the newest, as in "2.5 s ago: 4 -> 8 workers: messages
 //                            wait longer than 10 ms (250.0/s arrive, handling 20 ms, wait 34 ms)"
 //   worker.<n>               as in "<demo@localhost.12.1> queued=3 handled=40 busy"
-// At rest messages_forwarded = messages_handled + messages_queued + messages_lost.
+// At rest messages_forwarded = messages_handled + messages_queued + messages_lost, unless a worker is a pool that
+// broadcasts.
 class Pool : public ProcessApi, protected PoolBehavior {
  public:
   Pool();

@@ -10,8 +10,7 @@ namespace ergon::act {
 namespace {
 
 std::string CheckMailbox(const PoolOptions& options) {
-  const bool is_default = options.worker_mailbox.bound() == 0 && !options.worker_mailbox.HasQueue();
-  if (options.worker_mailbox_size != 0 && !is_default) {
+  if (options.worker_mailbox_size != 0 && options.worker_mailbox.IsChosen()) {
     return fmt::format("worker_mailbox_size: {}, but worker_mailbox is given too: {}",
                        options.worker_mailbox_size, options.worker_mailbox.ToString());
   }

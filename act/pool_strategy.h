@@ -60,7 +60,8 @@ class PoolStrategy {
   }
   // All messages wait in one queue, in the order of arrival; a free worker takes the next one.
   // As many messages may wait as PoolOptions::worker_mailbox_size times the number of workers, and one more that
-  // comes just when the last place is taken.
+  // comes just when the last place is taken. If worker_mailbox drops messages, and a handler of the pool
+  // itself waits, more are accepted, and the surplus is dropped when that handler goes on.
   static PoolStrategy SharedQueue() { return PoolStrategy(Kind::kSharedQueue); }
   // Messages with equal keys go to the same worker and are handled in order. `key` takes a message of type
   // T, or of any of the types given, and returns a value that std::hash takes; it is called in the pool's turns. A

@@ -36,6 +36,7 @@ bool PoolBroadcastForwarder::Place(Held& message) {
 
 bool PoolBroadcastForwarder::PlaceOne(Held& message) {
   const gen::PID self = host_.Self();
+  MarkCopy(*message.envelope, false);
   bool met_caller = false;
   bool all_full = replacement_.members().pending() == 0;
   for (std::uint32_t i = rotation_.size(); i > 0; --i) {
@@ -107,13 +108,16 @@ bool PoolBroadcastForwarder::Spread(Held& message) {
   std::vector<core::EnvelopePtr> copies = std::move(message.copies);
   const auto next_copy = [&] {
     Held copy{std::move(copies.back()), false};
+    copy.is_copy = true;
     copies.pop_back();
     host_.Adopt(*copy.envelope);
     return copy;
   };
   for (const PoolMember& member : receivers) {
     if (message.envelope != nullptr) {
+      message.is_copy = true;
       if (!Give(member, message)) ++missed;
+      message.is_copy = false;
       continue;
     }
     Held copy = next_copy();
@@ -159,7 +163,7 @@ bool PoolBroadcastForwarder::Ask(Held& message) {
       return true;
     }
     core::EnvelopePtr& request = message.envelope != nullptr ? message.envelope : copies.back();
-    request->flags |= core::Envelope::kFlagRouted;
+    request->flags |= core::Envelope::kFlagRouted | core::Envelope::kFlagCopy;
     auto asked = host_.RequestEnvelope(member.worker, request, time);
     if (!asked) {
       if (IsOwnFault(asked.error())) fault = asked.error();
@@ -178,6 +182,7 @@ bool PoolBroadcastForwarder::Ask(Held& message) {
     return true;
   }
   message.copies = std::move(copies);
+  MarkCopy(*message.envelope, false);
   if (!is_marked) {
     message.envelope->flags &= static_cast<std::uint8_t>(~core::Envelope::kFlagRouted);
   }
@@ -209,14 +214,42 @@ void PoolBroadcastForwarder::Reply(std::uint64_t number) {
 
 // -- workers
 
+void PoolBroadcastForwarder::Remember(std::uint64_t worker, std::uint64_t member) {
+  if (former_in_order_.size() == kRemembered) {
+    former_.erase(former_in_order_.front());
+    former_in_order_.pop_front();
+  }
+  former_[worker] = member;
+  former_in_order_.push_back(worker);
+}
+
 void PoolBroadcastForwarder::Inherited(gen::PID worker, std::vector<core::EnvelopePtr> messages) {
   const auto found = members_.find(worker.id);
   const std::uint64_t member = found == members_.end() ? 0 : found->second;
-  if (member != 0) members_.erase(found);
+  if (member != 0) {
+    members_.erase(found);
+    Remember(worker.id, member);
+  }
+  TakeOver(member, false, std::move(messages));
+}
+
+void PoolBroadcastForwarder::CameFrom(gen::PID worker, bool late,
+                                      std::vector<core::EnvelopePtr> messages) {
+  std::uint64_t member = 0;
+  for (const auto* workers : {&members_, &former_}) {
+    const auto found = workers->find(worker.id);
+    if (found != workers->end()) member = found->second;
+  }
+  TakeOver(member, late, std::move(messages));
+}
+
+void PoolBroadcastForwarder::TakeOver(std::uint64_t member, bool late,
+                                      std::vector<core::EnvelopePtr> messages) {
   std::deque<Held> own;
   std::deque<Held> any;
   for (core::EnvelopePtr& envelope : messages) {
     Held message{std::move(envelope), false};
+    message.is_copy = options_.strategy.IsBroadcast(*message.envelope);
     if (!Salvage(message)) continue;
     if (!options_.strategy.IsBroadcast(*message.envelope)) {
       if (!any.empty() || !PlaceOne(message)) any.push_back(std::move(message));
@@ -230,8 +263,10 @@ void PoolBroadcastForwarder::Inherited(gen::PID worker, std::vector<core::Envelo
                std::make_move_iterator(any.end()));
   if (!own.empty()) {
     std::deque<Held>& pending = pending_[member];
-    pending.insert(pending.begin(), std::make_move_iterator(own.begin()),
-                   std::make_move_iterator(own.end()));
+    const auto place = !late ? pending.begin()
+                             : std::find_if(pending.begin(), pending.end(),
+                                            [](const Held& message) { return !message.given; });
+    pending.insert(place, std::make_move_iterator(own.begin()), std::make_move_iterator(own.end()));
   }
   Resized();
 }

@@ -27,6 +27,7 @@ class PoolBroadcastForwarder final : public PoolForwarder {
 
   void Arrived(core::Envelope& envelope) override;
   void Inherited(gen::PID worker, std::vector<core::EnvelopePtr> messages) override;
+  void CameFrom(gen::PID worker, bool late, std::vector<core::EnvelopePtr> messages) override;
   void WorkerReady() override;
   void Resized() override;
   void OptionsChanged() override;
@@ -68,6 +69,11 @@ class PoolBroadcastForwarder final : public PoolForwarder {
   [[nodiscard]] std::vector<PoolMember> Receivers() const;
   // Gives a message to a worker, puts it behind the messages that wait for this worker already, or fails it.
   bool Give(const PoolMember& member, Held& message);
+  // Takes over what was for the worker of this member; 0: not known.
+  void TakeOver(std::uint64_t member, bool late, std::vector<core::EnvelopePtr> messages);
+  // A pool among the workers may have ended long before the workers of its own do.
+  static constexpr std::size_t kRemembered = 2 * std::size_t{kMaxPoolSize};
+  void Remember(std::uint64_t worker, std::uint64_t member);
   void Flush();
   void FlushPending(const PoolMember& member);
   // Returns whether a message waits for workers that are full; see kRetry.
@@ -79,6 +85,8 @@ class PoolBroadcastForwarder final : public PoolForwarder {
   std::deque<Held> held_;                              // messages that no worker could take
   std::map<std::uint64_t, std::deque<Held>> pending_;  // by member: for it alone; never empty
   std::unordered_map<std::uint64_t, std::uint64_t> members_;  // by the worker's id
+  std::unordered_map<std::uint64_t, std::uint64_t> former_;   // likewise, of those that have ended
+  std::deque<std::uint64_t> former_in_order_;                 // their ids, the oldest first
   std::map<std::uint64_t, Question> questions_;
   std::unordered_map<std::uint64_t, Asked> asked_;  // by the ref of the pool's own request
   std::uint64_t last_question_ = 0;

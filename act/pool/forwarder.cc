@@ -60,7 +60,23 @@ void PoolForwarder::Lose(std::vector<core::EnvelopePtr> messages) {
   }
 }
 
+void PoolForwarder::LoseCopies(std::vector<core::EnvelopePtr>& messages) {
+  for (core::EnvelopePtr& envelope : messages) {
+    if ((envelope->flags & core::Envelope::kFlagCopy) == 0) continue;
+    Held message{std::move(envelope), true};
+    message.is_copy = true;
+    DropTerminated(message);
+  }
+  std::erase(messages, nullptr);
+}
+
+void PoolForwarder::MarkCopy(core::Envelope& envelope, bool is_copy) noexcept {
+  envelope.flags &= static_cast<std::uint8_t>(~core::Envelope::kFlagCopy);
+  if (is_copy) envelope.flags |= core::Envelope::kFlagCopy;
+}
+
 gen::Result<void> PoolForwarder::GiveTo(gen::PID worker, Held& message, bool may_drop) {
+  MarkCopy(*message.envelope, message.is_copy);
   if (!message.given) rotation_.Give();
   auto sent = may_drop ? host_.ForwardMakingRoom(worker, message.envelope)
                        : host_.Forward(worker, message.envelope, true);
@@ -72,6 +88,7 @@ bool PoolForwarder::MakeRoom(Held& message) {
   if (mode_ != Mode::kRunning || message.given) return false;
   const gen::PID self = host_.Self();
   const auto next = [&] { return gen::PID{rotation_.Next(), self.node, self.creation}; };
+  MarkCopy(*message.envelope, false);
   const auto is_caller = [&](gen::PID worker) {  // must not wait for itself
     return worker == SenderOf(*message.envelope) && IsRequest(*message.envelope);
   };
@@ -121,6 +138,7 @@ void PoolForwarder::Refuse(Held message, const gen::Error& error) {
     rotation_.Refused();
     // An outer pool has given it to this one, and waits until this one is done with it.
     if (IsMarked(*message.envelope)) {
+      ++dropped_here_;
       ++counters_.never_given;
       ++counters_.handled;
     }
@@ -136,6 +154,7 @@ void PoolForwarder::DropMissed(Held message) {
 
 void PoolForwarder::DropForRoom(Held message, std::uint64_t& counter) {
   rotation_.Refused();
+  ++dropped_here_;
   ++counter;
   if (!message.given) ++counters_.never_given;
   host_.NoteShortage();
@@ -144,7 +163,10 @@ void PoolForwarder::DropForRoom(Held message, std::uint64_t& counter) {
 }
 
 void PoolForwarder::DropTerminated(Held& message) {
-  if (host_.LeaveToHeir(message.envelope)) return;  // the outer pool gives it to another worker
+  // Only at the end, and not what others have had.
+  const bool may_be_left = mode_ != Mode::kRunning && !message.is_copy;
+  if (may_be_left && host_.LeaveToHeir(message.envelope))
+    return;  // the outer pool gives it to another worker
   ++counters_.lost_terminated;
   if (!message.given) ++counters_.never_given;
   host_.Drop(std::move(message.envelope), gen::DropReason::kTerminated, gen::ErrProcessTerminated);
@@ -152,6 +174,7 @@ void PoolForwarder::DropTerminated(Held& message) {
 
 void PoolForwarder::Fail(Held message, const gen::Error& error) {
   rotation_.Refused();
+  ++dropped_here_;
   ++counters_.lost_failed;
   if (!message.given) ++counters_.never_given;
   if (const auto more = failed_lines_.Take(host_)) {

@@ -47,6 +47,12 @@ class PoolForwarder {
   // Takes the messages that a worker left behind when it ended or, if `worker` is PID(), messages that were on their
   // way to a worker. They go before everything that waits here, because they were sent before.
   virtual void Inherited(gen::PID worker, std::vector<core::EnvelopePtr> messages) = 0;
+  // Takes messages that come without the news of an end: they were on their way to `worker` when it ended (`late`), or
+  // have come past it from a worker of its own. It may have ended long ago.
+  virtual void CameFrom(gen::PID worker, bool late, std::vector<core::EnvelopePtr> messages) = 0;
+  // Takes the copies of a broadcast out of what has come past a pool that is a worker, and drops them: other workers of
+  // that pool have had theirs, and nobody waits for its requests.
+  void LoseCopies(std::vector<core::EnvelopePtr>& messages);
   // Drops what a worker has left that nobody shall have, before Inherited is told of its end.
   void Lose(std::vector<core::EnvelopePtr> messages);
   // Notes that a worker that replaces another has become ready.
@@ -94,8 +100,12 @@ class PoolForwarder {
   }
   // Returns how many messages were refused by senders for want of room or of time, or were dropped; without expired
   // requests.
-  [[nodiscard]] std::uint64_t unhandled() const noexcept {
-    return rotation_.RefusedCount() + counters_.lost_terminated;
+  [[nodiscard]] std::uint64_t unhandled() const {
+    return rotation_.RefusedCount() + host_.OverflowedCount() + counters_.lost_terminated;
+  }
+  // Returns how many of those were not accepted before: forwarded() and held() have none of them.
+  [[nodiscard]] std::uint64_t refused() const noexcept {
+    return rotation_.RefusedCount() - dropped_here_;
   }
   // Returns how many requests were skipped here because their time was up.
   [[nodiscard]] std::uint64_t expired() const noexcept { return expired_; }
@@ -109,6 +119,7 @@ class PoolForwarder {
     core::EnvelopePtr envelope;
     bool given = false;                          // a worker has had it; it is counted as forwarded
     std::vector<core::EnvelopePtr> copies = {};  // of a broadcast, for the other workers
+    bool is_copy = false;                        // the other workers have had theirs
   };
 
   PoolForwarder(gen::PoolHost& host, PoolReplacement& replacement, PoolCounters& counters)
@@ -148,6 +159,8 @@ class PoolForwarder {
   // Drops a copy of a broadcast for a worker that is full while others have room.
   void DropMissed(Held message);
   void DropTerminated(Held& message);
+  // Marks the message as one of the copies of a broadcast, or as none.
+  static void MarkCopy(core::Envelope& envelope, bool is_copy) noexcept;
   // Returns whether a pool, this one or an outer one, has given the message to a worker.
   [[nodiscard]] static bool IsMarked(const core::Envelope& envelope) {
     return (envelope.flags & core::Envelope::kFlagRouted) != 0;
@@ -189,6 +202,7 @@ class PoolForwarder {
   bool retry_is_armed_ = false;
   gen::TimerHandle retry_timer_;
   std::uint64_t expired_ = 0;
+  std::uint64_t dropped_here_ = 0;  // of those that the rotation counts as refused: accepted before
   gen::LimitedLines failed_lines_;  // the messages of others decide how many fail
 };
 

@@ -74,7 +74,7 @@ void PoolQueue::MoveAway(std::uint64_t member) {
     KeyState& state = keys_[key];
     if (state.home == member) state.home = Hash(key);
     --state.messages;  // Push counts it again
-    Push(std::move(item), false);
+    Push(std::move(item), Where::kBack);
   }
 }
 
@@ -110,7 +110,7 @@ void PoolQueue::ReleaseInFlight(Lane& lane) {
 
 // -- messages
 
-void PoolQueue::Push(Item item, bool front) {
+void PoolQueue::Push(Item item, Where where) {
   CountWaiting(item);
   std::deque<Item>* queue = &common_;
   if (item.key) {
@@ -122,11 +122,11 @@ void PoolQueue::Push(Item item, bool front) {
     queue = lane == nullptr ? &homeless_ : &lane->queue;
     if (lane != nullptr && lane->free) runnable_.push_back(home);
   }
-  if (front) {
-    queue->push_front(std::move(item));
-  } else {
-    queue->push_back(std::move(item));
+  auto place = where == Where::kBack ? queue->end() : queue->begin();
+  if (where == Where::kBehindReturned) {
+    place = std::find_if(place, queue->end(), [](const Item& other) { return !other.returned; });
   }
+  queue->insert(place, std::move(item));
 }
 
 void PoolQueue::CountWaiting(const Item& item) {
@@ -149,14 +149,15 @@ void PoolQueue::CountTaken(const Item& item) {
 
 void PoolQueue::Add(Item item) {
   item.number = ++last_number_;
-  Push(std::move(item), false);
+  Push(std::move(item), Where::kBack);
 }
 
-void PoolQueue::Return(std::uint64_t member, std::vector<Item> items) {
+void PoolQueue::Return(std::uint64_t member, std::vector<Item> items, bool late) {
   // First these, so that their keys keep their home.
-  for (auto item = items.rbegin(); item != items.rend(); ++item) {
-    item->returned = true;
-    Push(std::move(*item), true);
+  if (!late) std::reverse(items.begin(), items.end());
+  for (Item& item : items) {
+    item.returned = true;
+    Push(std::move(item), late ? Where::kBehindReturned : Where::kFront);
   }
   Lane* lane = Find(member);
   if (lane == nullptr) return;
@@ -198,7 +199,7 @@ void PoolQueue::Undo(Turn turn) {
   Lane* lane = Find(turn.member);
   const bool has_key = turn.item.key.has_value();
   const std::uint64_t key = turn.item.key.value_or(0);
-  Push(std::move(turn.item), true);
+  Push(std::move(turn.item), Where::kFront);
   if (!has_key) return;
   if (lane != nullptr) lane->in_flight.pop_back();
   Release(key);

@@ -58,8 +58,9 @@ class PoolQueue {
   // it is not known which. The member is not free before SetFree.
   void Done(std::uint64_t member, bool has_aside);
   // Puts `items` back before all messages that wait, in their order; they are never dropped for others. Nothing is in
-  // flight at the member any more. `member` is 0 if they do not come from a known member.
-  void Return(std::uint64_t member, std::vector<Item> items);
+  // flight at the member any more. `member` is 0 if they do not come from a known member. With `late` they go behind
+  // those that have come back before.
+  void Return(std::uint64_t member, std::vector<Item> items, bool late = false);
 
   // Takes the oldest message that has not come back by Return; none if all of them have.
   [[nodiscard]] std::optional<Item> TakeOldest();
@@ -88,7 +89,8 @@ class PoolQueue {
 
   [[nodiscard]] std::uint64_t Hash(std::uint64_t key) const;
   [[nodiscard]] Lane* Find(std::uint64_t member);
-  void Push(Item item, bool front);
+  enum class Where : std::uint8_t { kFront, kBehindReturned, kBack };
+  void Push(Item item, Where where);
   void Release(std::uint64_t key);
   void ReleaseInFlight(Lane& lane);
   void MoveAway(std::uint64_t member);

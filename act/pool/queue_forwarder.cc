@@ -82,7 +82,7 @@ bool PoolQueueForwarder::RefuseRequest(Held& message, std::optional<std::uint64_
   return true;
 }
 
-void PoolQueueForwarder::Inherited(gen::PID worker, std::vector<core::EnvelopePtr> messages) {
+std::vector<PoolQueue::Item> PoolQueueForwarder::TakeOver(std::vector<core::EnvelopePtr> messages) {
   std::vector<PoolQueue::Item> items;
   for (core::EnvelopePtr& envelope : messages) {
     Held message{std::move(envelope), false};
@@ -90,6 +90,17 @@ void PoolQueueForwarder::Inherited(gen::PID worker, std::vector<core::EnvelopePt
     if (!Salvage(message) || !FindKey(message, key)) continue;
     items.push_back({std::move(message.envelope), message.given, key});
   }
+  return items;
+}
+
+void PoolQueueForwarder::CameFrom(gen::PID /*worker*/, bool late,
+                                  std::vector<core::EnvelopePtr> messages) {
+  queue_.Return(0, TakeOver(std::move(messages)), late);
+  Resized();
+}
+
+void PoolQueueForwarder::Inherited(gen::PID worker, std::vector<core::EnvelopePtr> messages) {
+  std::vector<PoolQueue::Item> items = TakeOver(std::move(messages));
   const auto found = members_.find(worker.id);
   const std::uint64_t member = found == members_.end() ? 0 : found->second;
   queue_.Return(member, std::move(items));
@@ -102,7 +113,20 @@ void PoolQueueForwarder::Inherited(gen::PID worker, std::vector<core::EnvelopePt
 
 void PoolQueueForwarder::GiveAll() {
   if (mode_ == Mode::kEnded) return;
-  while (auto turn = queue_.TakeTurn()) Give(std::move(*turn));
+  // What a worker does on its own account it does not report: another one that is free goes first.
+  std::uint64_t first_busy = 0;
+  for (std::size_t passed_over = 0; auto turn = queue_.TakeTurn();) {
+    const std::uint64_t member = turn->member;
+    const bool are_all_busy = member == first_busy || passed_over == places_.size();
+    if (turn->item.key || are_all_busy || !host_.Progress(places_[member].worker).busy) {
+      first_busy = passed_over = 0;
+      Give(std::move(*turn));
+      continue;
+    }
+    if (passed_over++ == 0) first_busy = member;
+    queue_.Undo(std::move(*turn));
+    queue_.SetFree(member);
+  }
 }
 
 void PoolQueueForwarder::Give(PoolQueue::Turn turn) {
@@ -113,7 +137,11 @@ void PoolQueueForwarder::Give(PoolQueue::Turn turn) {
     Look(member, place);
     return;
   }
-  auto sent = GiveTo(place.worker, message);
+  // A worker that calls from a message that did not come from here seems to be free; it must not wait for itself.
+  const bool is_caller =
+      IsRequest(*message.envelope) && SenderOf(*message.envelope) == place.worker;
+  gen::Result<void> sent = gen::ErrDeadlock;
+  if (!is_caller) sent = GiveTo(place.worker, message);
   if (IsOwnFault(sent)) {
     Fail(std::move(message), sent.error());
     Look(member, place);

@@ -23,6 +23,7 @@ class PoolQueueForwarder final : public PoolForwarder {
 
   void Arrived(core::Envelope& envelope) override;
   void Inherited(gen::PID worker, std::vector<core::EnvelopePtr> messages) override;
+  void CameFrom(gen::PID worker, bool late, std::vector<core::EnvelopePtr> messages) override;
   void WorkerReady() override { Resized(); }
   void Resized() override;
   void Progressed(gen::PID worker) override;
@@ -54,6 +55,8 @@ class PoolQueueForwarder final : public PoolForwarder {
   bool FindKey(Held& message, std::optional<std::uint64_t>& key);
   // Returns true, and answers the request with an error, if it cannot be taken although there is room.
   bool RefuseRequest(Held& message, std::optional<std::uint64_t> key);
+  // Returns those that a worker can still have, with their keys.
+  std::vector<PoolQueue::Item> TakeOver(std::vector<core::EnvelopePtr> messages);
   void GiveAll();
   void Give(PoolQueue::Turn turn);
   // Checks whether the worker is done with the messages that it was given.

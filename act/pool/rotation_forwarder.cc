@@ -71,15 +71,27 @@ void PoolRotationForwarder::Arrived(core::Envelope& envelope) {
 
 void PoolRotationForwarder::Inherited(gen::PID /*worker*/,
                                       std::vector<core::EnvelopePtr> messages) {
+  TakeOver(std::move(messages), 0);
+}
+
+// What a worker has left was sent before what was still on its way to it, and has come here before that, too.
+void PoolRotationForwarder::CameFrom(gen::PID /*worker*/, bool late,
+                                     std::vector<core::EnvelopePtr> messages) {
+  const auto newer =
+      std::find_if(held_.begin(), held_.end(), [](const Held& message) { return !message.given; });
+  TakeOver(std::move(messages), late ? static_cast<std::size_t>(newer - held_.begin()) : 0);
+}
+
+void PoolRotationForwarder::TakeOver(std::vector<core::EnvelopePtr> messages, std::size_t behind) {
   std::deque<Held> rest;
   for (core::EnvelopePtr& envelope : messages) {
     Held message{std::move(envelope), false};
     if (!Salvage(message)) continue;
     // Behind one that nobody took, the others wait as well: they are in order.
-    if (!rest.empty() || !Place(message)) rest.push_back(std::move(message));
+    if (behind != 0 || !rest.empty() || !Place(message)) rest.push_back(std::move(message));
   }
-  held_.insert(held_.begin(), std::make_move_iterator(rest.begin()),
-               std::make_move_iterator(rest.end()));
+  held_.insert(held_.begin() + static_cast<std::ptrdiff_t>(behind),
+               std::make_move_iterator(rest.begin()), std::make_move_iterator(rest.end()));
 }
 
 void PoolRotationForwarder::Flush() {
@@ -105,6 +117,7 @@ void PoolRotationForwarder::Retry() {
 
 bool PoolRotationForwarder::Offer(Held& message, Met& met) {
   const gen::PID self = host_.Self();
+  MarkCopy(*message.envelope, false);
   std::uint64_t choice = host_.FirstChoice();
   const core::Offered offered = core::OfferInTurn(
       rotation_, [&] { return rotation_.TakeAt(choice++); },

@@ -29,6 +29,7 @@ class PoolRotationForwarder final : public PoolForwarder {
 
   void Arrived(core::Envelope& envelope) override;
   void Inherited(gen::PID worker, std::vector<core::EnvelopePtr> messages) override;
+  void CameFrom(gen::PID worker, bool late, std::vector<core::EnvelopePtr> messages) override;
   void WorkerReady() override;
   void Resized() override;
   void LetMessagesCome(bool come) override;
@@ -51,6 +52,8 @@ class PoolRotationForwarder final : public PoolForwarder {
     std::optional<gen::Error> failed;  // a worker's mailbox threw
   };
 
+  // Takes over messages that go before those that wait here, but for the first `behind` of these.
+  void TakeOver(std::vector<core::EnvelopePtr> messages, std::size_t behind);
   void SetDuties();
   // Offers the held messages.
   void Flush();

@@ -226,12 +226,13 @@ gen::Status PoolRunner::OnUsers(core::Envelope& envelope) {
 // exit signal follows and says nothing new; a worker may also send exit signals on purpose.
 gen::Status PoolRunner::OnInheritance(gen::MessageInheritance& left, gen::PID from) {
   if (left.late) {
-    forwarder_->Inherited({}, std::move(left.messages));
+    forwarder_->CameFrom(left.pid, true, std::move(left.messages));
     return FillGap(true);
   }
   CountEnded(left, from);
   if (left.indirect) {
-    forwarder_->Inherited({}, std::move(left.messages));
+    forwarder_->LoseCopies(left.messages);
+    forwarder_->CameFrom(from, false, std::move(left.messages));
     return FillGap(true);
   }
   // Bounded, because no signal comes from a worker that somebody has unlinked.

@@ -39,15 +39,16 @@ PoolMeasure PoolRunner::MeasureNow() {
     waiting += worker.queued;
     if (worker.state == PoolStats::WorkerState::kBusy) ++busy;
   }
-  return {.now = host_.Now(),
-          .arrived = forwarder_->forwarded() + here + figures.unhandled,
-          .handled = figures.handled,
-          .waiting = waiting,
-          .workers = static_cast<int>(stats.size),
-          .busy = busy,
-          .leaving = stats.queued - waiting,
-          .handling = std::chrono::nanoseconds(figures.pace),
-          .wait = stats.queue_wait_estimate};
+  return {
+      .now = host_.Now(),
+      .arrived = forwarder_->forwarded() + here + forwarder_->refused() + host_.ExpiredRequests(),
+      .handled = figures.handled,
+      .waiting = waiting,
+      .workers = static_cast<int>(stats.size),
+      .busy = busy,
+      .leaving = stats.queued - waiting,
+      .handling = std::chrono::nanoseconds(figures.pace),
+      .wait = stats.queue_wait_estimate};
 }
 
 void PoolRunner::Look() {

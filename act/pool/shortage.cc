@@ -41,9 +41,13 @@ std::string ShortageText(const PoolOptions& options, std::size_t workers) {
 
 }  // namespace
 
+std::uint64_t PoolShortage::Missed() const {
+  return host_.GetRotation().RefusedCount() + host_.OverflowedCount();
+}
+
 void PoolShortage::Began(std::uint64_t overloaded) {
   began_at_ = host_.Now();
-  last_looked_ = host_.GetRotation().RefusedCount();
+  last_looked_ = Missed();
   if (overloaded != overloaded_) {
     const std::size_t workers = members_.staying();
     host_.Log().Warning(
@@ -57,7 +61,7 @@ void PoolShortage::Began(std::uint64_t overloaded) {
 }
 
 void PoolShortage::Look(std::uint64_t overloaded) {
-  const std::uint64_t refused = host_.GetRotation().RefusedCount();
+  const std::uint64_t refused = Missed();
   const bool is_over = refused == last_looked_ && host_.TryEndShortage();
   if (!is_over) {
     last_looked_ = refused;
@@ -72,7 +76,7 @@ void PoolShortage::Look(std::uint64_t overloaded) {
   told_ = refused;
   overloaded_ = overloaded;
   // A sender that was refused just before had found this shortage, and has told nobody.
-  if (host_.GetRotation().RefusedCount() != refused) host_.NoteShortage();
+  if (Missed() != refused) host_.NoteShortage();
 }
 
 }  // namespace ergon::act

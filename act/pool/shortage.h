@@ -31,6 +31,9 @@ class PoolShortage {
   void Cancel() { (void)timer_.Cancel(); }
 
  private:
+  // Returns how many messages were refused or dropped.
+  [[nodiscard]] std::uint64_t Missed() const;
+
   gen::PoolHost& host_;
   const PoolMembers& members_;
   const PoolOptions& options_;

@@ -50,6 +50,8 @@ struct Envelope {
   static constexpr std::uint8_t kFlagImportant = 32;  // refused rather than dropped or diverted
   static constexpr std::uint8_t kFlagTraced = 64;     // it has a trace id (see gen/trace.h)
   static constexpr std::uint8_t kFlagInOrder = 128;   // a notice: behind the messages before it
+  static constexpr std::uint8_t kFlagCopy =
+      128;  // a message: of a broadcast. (kFlagInOrder is of notices only)
 
   // Returns the place of the value. Only for an envelope with a value.
   [[nodiscard]] void* Value() noexcept { return reinterpret_cast<void*>(AddressOfValue()); }

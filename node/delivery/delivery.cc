@@ -148,7 +148,10 @@ gen::Result<void> Delivery::Enqueue(ProcessSlot& process, QueueLane& lane, gen::
       break;
   }
   if (process.mailbox().WakeIfIdle()) process.Schedule();
-  if (dropped != nullptr) DropOverflow(process, parent, std::move(dropped));
+  // The fallback comes before any drop. What came through a pool is the pool's.
+  const bool is_dropped =
+      dropped != nullptr && (IsRouted(*dropped) || !ToFallback(process, to, dropped));
+  if (is_dropped) DropOverflow(process, parent, std::move(dropped));
   return {};
 }
 
@@ -157,17 +160,19 @@ gen::PID Delivery::ParentOf(const ProcessSlot& process, gen::PID pid) const {
   return parent == 0 ? gen::PID() : needs_.addresses.PidOf(parent);
 }
 
-void Delivery::CountOverflow(ProcessSlot& receiver, gen::PID pool, const core::Envelope& envelope) {
+PoolSlot* Delivery::CountOverflow(ProcessSlot& receiver, gen::PID pool,
+                                  const core::Envelope& envelope) {
   receiver.Cold().counts.overflowed.fetch_add(1, std::memory_order_relaxed);
-  if (!IsRouted(envelope) || !pool) return;
+  if (!IsRouted(envelope) || !pool) return nullptr;
   // Not at the worker, which may have ended: its pool could not learn of it any more.
   const ProcessSlot* process = needs_.addresses.Find(pool);
   PoolSlot* slot = process == nullptr ? nullptr : process->pool();
   if (slot != nullptr) slot->overflowed.fetch_add(1, std::memory_order_relaxed);
+  return slot;
 }
 
 void Delivery::DropOverflow(ProcessSlot& process, gen::PID pool, core::EnvelopePtr envelope) {
-  CountOverflow(process, pool, *envelope);
+  if (PoolSlot* const slot = CountOverflow(process, pool, *envelope)) NoteShortage(*slot, pool);
   const gen::PID to = needs_.addresses.PidIn(process, envelope->generation);
   bool reports = false;
   if (IsRouted(*envelope)) {
@@ -193,7 +198,7 @@ gen::Result<void> Delivery::MailboxFull(ProcessSlot& process, gen::PID to,
                                         core::EnvelopePtr& envelope) {
   if (ToFallback(process, to, envelope)) return {};
   // A pool that keeps messages until a worker has been replaced, or places them all itself.
-  if (process.IsPool()) return RefusedByAll(process, to);
+  if (process.IsPool()) return RefusedByAll(process, to, IsRouted(*envelope));
   if (IsRouted(*envelope) && !MakesRoom(*envelope)) {
     return gen::ErrProcessMailboxFull;  // the pool tries the next worker
   }

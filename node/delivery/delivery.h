@@ -140,9 +140,9 @@ class Delivery {
   // should have handled it; the empty PID: not known.
   void Drop(core::EnvelopePtr envelope, gen::PID to, gen::DropReason reason,
             const gen::Error& error);
-  // Counts a message that was dropped because a mailbox was full. `pool` is the receiver's parent, and maybe the pool
-  // that the message came through.
-  void CountOverflow(ProcessSlot& receiver, gen::PID pool, const core::Envelope& envelope);
+  // Counts a message that was dropped because a mailbox was full, or a stash. `pool` is the receiver's parent, and maybe
+  // the pool that the message came through, which is returned then.
+  PoolSlot* CountOverflow(ProcessSlot& receiver, gen::PID pool, const core::Envelope& envelope);
   // Tells a pool that this worker is done with a message.
   void ReportProgress(gen::PID worker, gen::PID pool);
 
@@ -202,11 +202,12 @@ class Delivery {
                                                core::EnvelopePtr& envelope, Met& met);
   gen::Result<void> ToPool(ProcessSlot& pool, gen::PID to, core::EnvelopePtr& envelope,
                            const Met& met);
-  [[gnu::noinline]] gen::Result<void> RefusedByAll(ProcessSlot& pool, gen::PID to);
+  // `is_offered`: by an outer pool, which asks others, or waits: nobody is refused.
+  [[gnu::noinline]] gen::Result<void> RefusedByAll(ProcessSlot& pool, gen::PID to, bool is_offered);
   gen::Result<void> RefusedByPool(ProcessSlot& pool, PoolSlot& slot, gen::PID to,
                                   core::EnvelopePtr& envelope);
   gen::Result<void> RefusedForLoad(PoolSlot& slot, gen::PID to,
-                                   std::chrono::nanoseconds retry_after);
+                                   std::chrono::nanoseconds retry_after, bool is_offered);
   // Makes one worker drop a message, or gives the message to the fallback, because all workers are full. Returns false
   // if neither was possible.
   bool AllFull(ProcessSlot& pool, PoolSlot& slot, gen::PID to, core::EnvelopePtr& envelope);

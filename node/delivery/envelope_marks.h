@@ -69,8 +69,8 @@ using gen::IsRequest;
 }
 
 inline void UnmarkRouted(core::Envelope& envelope) noexcept {
-  envelope.flags &=
-      static_cast<std::uint8_t>(~(core::Envelope::kFlagRouted | core::Envelope::kFlagMakeRoom));
+  envelope.flags &= static_cast<std::uint8_t>(
+      ~(core::Envelope::kFlagRouted | core::Envelope::kFlagMakeRoom | core::Envelope::kFlagCopy));
   if (!IsRequest(envelope)) envelope.ref = 0;
 }
 // Marks a message with the id of the pool that it comes through, so that it can go back there. Requests have no room

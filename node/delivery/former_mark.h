@@ -15,6 +15,7 @@ class FormerMark {
   explicit FormerMark(const core::Envelope& envelope) noexcept
       : routed_(IsRouted(envelope)), pool_(envelope.ref) {}
 
+  [[nodiscard]] bool is_routed() const noexcept { return routed_; }
   void PutBack(core::Envelope& envelope) const noexcept {
     if (routed_) {
       MarkRouted(envelope, pool_);

@@ -144,7 +144,7 @@ gen::Result<void> Delivery::NotTaken(core::Offered offered, ProcessSlot& pool, P
     return ToPool(pool, to, envelope, met);  // there was nobody
   // Before a worker that is gone: the pool would give the message to one whose wait is too long.
   if (met.excess != INT64_MAX) {
-    return RefusedForLoad(slot, to, std::chrono::nanoseconds(met.excess));
+    return RefusedForLoad(slot, to, std::chrono::nanoseconds(met.excess), met.former.is_routed());
   }
   if (met.worker_gone) return ToPool(pool, to, envelope, met);  // it is being replaced
   if (!met.caller && AllFull(pool, slot, to, envelope)) return {};
@@ -152,7 +152,7 @@ gen::Result<void> Delivery::NotTaken(core::Offered offered, ProcessSlot& pool, P
     return gen::Error(gen::ErrorCode::kDeadlock,
                       "the pool's only worker calls its own pool: it would wait for itself");
   }
-  return RefusedByAll(pool, to);
+  return RefusedByAll(pool, to, met.former.is_routed());
 }
 
 gen::Result<void> Delivery::ToPool(ProcessSlot& pool, gen::PID to, core::EnvelopePtr& envelope,
@@ -177,16 +177,20 @@ gen::Result<void> Delivery::RefusedByPool(ProcessSlot& pool, PoolSlot& slot, gen
   if (!pool.HasProcess(to)) {
     return gen::ErrProcessTerminated;
   }
-  if (retry_after != 0) return RefusedForLoad(slot, to, std::chrono::nanoseconds(retry_after));
+  const bool is_offered = IsRouted(*envelope);
+  if (retry_after != 0)
+    return RefusedForLoad(slot, to, std::chrono::nanoseconds(retry_after), is_offered);
   if (ToFallback(pool, to, envelope)) return {};
-  return RefusedByAll(pool, to);
+  return RefusedByAll(pool, to, is_offered);
 }
 
 gen::Result<void> Delivery::RefusedForLoad(PoolSlot& slot, gen::PID to,
-                                           std::chrono::nanoseconds retry_after) {
-  slot.rotation.Refused();
-  slot.overloaded.fetch_add(1, std::memory_order_relaxed);
-  NoteShortage(slot, to);
+                                           std::chrono::nanoseconds retry_after, bool is_offered) {
+  if (!is_offered) {
+    slot.rotation.Refused();
+    slot.overloaded.fetch_add(1, std::memory_order_relaxed);
+    NoteShortage(slot, to);
+  }
   return gen::Error::Overloaded(retry_after);
 }
 
@@ -210,10 +214,10 @@ gen::Result<void> Delivery::DeliverMakingRoom(gen::PID worker, core::EnvelopePtr
   return sent;
 }
 
-gen::Result<void> Delivery::RefusedByAll(ProcessSlot& pool, gen::PID to) {
+gen::Result<void> Delivery::RefusedByAll(ProcessSlot& pool, gen::PID to, bool is_offered) {
   PoolSlot& slot = *pool.pool();
-  if (!for_waiting) slot.rotation.Refused();
-  NoteShortage(slot, to);
+  if (!for_waiting && !is_offered) slot.rotation.Refused();
+  if (!is_offered) NoteShortage(slot, to);
   return gen::ErrProcessMailboxFull;
 }
 

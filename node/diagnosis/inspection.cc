@@ -72,6 +72,10 @@ gen::Result<gen::ProcessInfo> Inspection::ProcessInfo(gen::PID pid, std::size_t 
   const bool is_short = info.mailbox_size != 0 && cold.mailbox.bound() == 0;
   info.mailbox = is_short ? gen::Mailbox::Bounded(static_cast<int>(info.mailbox_size)).ToString()
                           : cold.mailbox.ToString();
+  if (process->IsPool()) {  // its own is for what missing workers would take
+    info.mailbox_size = 0;
+    info.mailbox = "those of its workers";
+  }
   AppendLinks(cold, most, info.links);
   Append(cold.monitors, most, info.monitors, kPidOf);
   for (const auto& watcher : cold.watchers) {

@@ -83,13 +83,14 @@ void LeaveGroups(const ProcessRunner& process) {
 }
 
 // What was on its way to a worker when that ended. False: it has not come by a pool, or there is none any more.
-bool ReturnToPool(const Rooms& rooms, core::EnvelopePtr& envelope) {
+bool ReturnToPool(const Rooms& rooms, gen::PID worker, core::EnvelopePtr& envelope) {
   if (!IsRouted(*envelope) || IsRequest(*envelope)) return false;
   const gen::PID pid = rooms.addresses.PidOf(envelope->ref);
   const ProcessSlot* pool = rooms.addresses.Find(pid);
   PoolSlot* slot = pool == nullptr ? nullptr : pool->pool();
   if (slot == nullptr) return false;
   gen::MessageInheritance inheritance;
+  inheritance.pid = worker;
   inheritance.late = true;
   inheritance.messages.push_back(std::move(envelope));
   auto message = core::MakeEnvelope<gen::MessageInheritance>(
@@ -218,12 +219,13 @@ void ProcessRunner::ReleaseFeatures(ProcessCold& cold, const gen::Reason& reason
   ProcessCold::Subscriptions subscriptions;
   std::unique_ptr<ProcessCold::GroupNotes> groups;
   bool periodic_sends = false;
+  gen::Mailbox mailbox;  // has functions of the user's, and goes after the lock
   {
     std::lock_guard lock(cold.lock);
     rooms_.registry.Release(self, cold);
     cold.fallback = {};
     cold.overflow = gen::Overflow::kReject;
-    cold.mailbox = {};
+    std::swap(cold.mailbox, mailbox);
     cold.stash_limit = 0;
     events.swap(cold.events);
     subscriptions.swap(cold.subscriptions);
@@ -300,8 +302,13 @@ void ProcessRunner::LeaveRest(core::Mailbox::Rest& rest, gen::MessageInheritance
 }
 
 void ProcessRunner::DisposeLate(core::EnvelopePtr envelope) {
-  if (ReturnToPool(rooms_, envelope)) return;
   const gen::PID to = rooms_.addresses.PidIn(*this, envelope->generation);
+  if (ReturnToPool(rooms_, to, envelope)) return;
+  if (IsRouted(*envelope)) {  // whom it was sent to is known: a pool, which may have ended, too
+    rooms_.delivery.Drop(std::move(envelope), to, gen::DropReason::kTerminated,
+                         gen::ErrProcessTerminated);
+    return;
+  }
   rooms_.delivery.Drop(std::move(envelope), to, gen::DropReason::kUnknown, gen::ErrProcessUnknown);
 }
 

@@ -57,8 +57,10 @@ gen::Result<void> Place(const Rooms& rooms, gen::PID to, core::EnvelopePtr& enve
 gen::Result<void> Process::Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) {
   ++sends_;
   const FormerMark former(*envelope);
+  const auto copy = static_cast<std::uint8_t>(envelope->flags & core::Envelope::kFlagCopy);
   if (routed) {
     MarkRouted(*envelope, Self().id);
+    envelope->flags |= copy;
   } else {
     UnmarkRouted(*envelope);
   }
@@ -76,7 +78,9 @@ gen::Result<void> Process::Forward(gen::PID to, core::EnvelopePtr& envelope, boo
 gen::Result<void> Process::ForwardMakingRoom(gen::PID worker, core::EnvelopePtr& envelope) {
   ++sends_;
   const FormerMark former(*envelope);
+  const auto copy = static_cast<std::uint8_t>(envelope->flags & core::Envelope::kFlagCopy);
   MarkRouted(*envelope, Self().id);
+  envelope->flags |= copy;
   const bool is_message = IsMessage(*envelope);
   auto sent = Place(rooms_, worker, envelope,
                     [&] { return rooms_.delivery.DeliverMakingRoom(worker, envelope); });

@@ -612,5 +612,25 @@ TEST_CASE("pool: what a worker of a worker has handled counts once, in whatever 
   CHECK(f.Number("messages_handled") == 6);
 }
 
+TEST_CASE(
+    "pool: in a pool of one, what was on its way when the worker ended comes behind what that "
+    "left") {
+  PoolFixture f({.pool_size = 1});
+  f.Start();
+  f.Send(1, 2);
+  const std::uint64_t fresh = f.Replace(101);
+  f.Send(4);
+  f.host.Run();
+  gen::MessageInheritance left;
+  left.late = true;
+  left.messages.push_back(core::MakeEnvelope<Job>(
+      static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage), core::Lane::kMain, 3));
+  left.messages[0]->flags |= core::Envelope::kFlagRouted;
+  f.host.Signal(gen::EnvelopeKind::kInheritance, std::move(left), FakeHost::Pid(999));
+  f.host.Run();
+  f.Ready(fresh);
+  CHECK(f.host.Queue(fresh) == Ints{1, 2, 3, 4});
+}
+
 }  // namespace
 }  // namespace ergon::act

@@ -6,6 +6,7 @@
 namespace ergon::act {
 namespace {
 
+using namespace std::chrono_literals;
 using testing::FakeHost;
 using testing::Job;
 using testing::PoolFixture;
@@ -462,6 +463,40 @@ TEST_CASE("pool: one that sizes itself does not count what workers that leave ha
   CHECK(f.Number("messages_queued") > 0);
   CHECK(f.Inspect().at("autoscale") == "1..4 workers, a wait of 10 ms, at rest");
   CHECK(f.host.timers.empty());
+}
+
+TEST_CASE("pool: what is dropped arrives once for the autoscaler") {
+  for (const auto& strategy : {PoolStrategy::Rotation(), PoolStrategy::SharedQueue(),
+                               PoolStrategy::ByKey<Job>([](const Job&) { return 1; })}) {
+    CAPTURE(std::string(strategy.ToString()));
+    PoolFixture f({.pool_size = 1,
+                   .autoscale = PoolAutoscale{.min = 1, .max = 2, .target_wait = 1h},
+                   .worker_mailbox = gen::Mailbox::Bounded(2, gen::Overflow::kDropNewest),
+                   .strategy = strategy});
+    f.Start();
+    f.host.At(101).busy = true;
+    for (int step = 0; step < 100; ++step) {  // 1,000 in a second
+      for (int i = 0; i < 10; ++i) f.Send(i);
+      f.host.Run();
+      f.host.overflowed = strategy.IsPlacedByPool() ? 0 : f.host.dropped.size();
+      f.host.Work(101, 1);
+      f.host.Run();
+      f.host.Advance(10ms);
+    }
+    f.Manage([](TestPool& pool) {
+      CHECK(pool.Change({.autoscale_max = 1}));
+      return gen::Continue();
+    });
+    f.Manage([](TestPool& pool) {
+      CHECK(pool.Change({.autoscale_max = 2, .autoscale_target_wait = 1us}));
+      return gen::Continue();
+    });
+    f.host.Advance(100ms);
+    const std::string told = f.Inspect()["autoscale.1"] + f.Inspect()["autoscale.2"];
+    const auto at = told.find('(');
+    REQUIRE(at != std::string::npos);
+    CHECK(std::stod(told.substr(at + 1)) < 1050);
+  }
 }
 
 }  // namespace

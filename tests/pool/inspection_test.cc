@@ -404,5 +404,22 @@ TEST_CASE("A program gets the same as a struct, from outside and inside") {
   CHECK(act::Stats(fixture.node, workers[1]).error().code() == gen::ErrorCode::kUnexpectedType);
 }
 
+TEST_CASE("Process info: a pool's own mailbox is not taken for those of its workers") {
+  kit::NodeFixture fixture;
+  auto pool = fixture.StartPool(4, 100);
+  const auto info = fixture.node.ProcessInfo(pool.pid()).value();
+  CHECK(info.mailbox_size == 0);
+  CHECK(info.mailbox == "those of its workers");
+  CHECK(fixture.node.Kill(pool.pid()));
+  REQUIRE(fixture.EventuallyGone(pool.pid()));
+  for (int i = 0; i < 600; ++i) {  // one of them gets its slot, which rests for a while
+    const gen::PID pid =
+        fixture.node.Spawn(gen::Factory<kit::Worker>(fixture.workers), {.mailbox_size = 3}).value();
+    CHECK(fixture.node.ProcessInfo(pid)->mailbox_size == 3);
+    CHECK(fixture.node.Kill(pid));
+    CHECK(fixture.EventuallyGone(pid));
+  }
+}
+
 }  // namespace
 }  // namespace ergon

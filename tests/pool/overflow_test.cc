@@ -10,6 +10,7 @@
 
 #include <doctest/doctest.h>
 
+#include <kit/manual_time.h>
 #include <kit/node_fixture.h>
 #include <kit/strategies.h>
 
@@ -51,7 +52,7 @@ TEST_CASE("All full, drop newest: the message is dropped and counted, a call is 
         gen::ErrProcessMailboxFull);
   auto stats = full.pool->Stats();
   CHECK(stats["messages_lost_full"] == 1);
-  CHECK(stats["messages_unhandled"] == 1);
+  CHECK(stats["messages_unhandled"] == 2);  // the message and the call
   CHECK(stats["messages_queued"] == 4);
   CHECK(node.Info().dropped_mailbox_full == 1);
   full.gate.Open();
@@ -345,9 +346,39 @@ TEST_CASE("A pool itself keeps the order of arrival: another mailbox is an error
   options.worker_mailbox = gen::Mailbox::Bounded(5);
   CHECK(options.Validate() ==
         "worker_mailbox_size: 5, but worker_mailbox is given too: bounded 5, reject");
+  options.worker_mailbox = gen::Mailbox::Unbounded();
+  CHECK(options.Validate() == "worker_mailbox_size: 5, but worker_mailbox is given too: unbounded");
   options.worker_mailbox_size = 0;
   options.worker_mailbox = gen::Mailbox::Bounded(-1);
   CHECK(options.Validate() == "worker_mailbox: bound -1, must be 1..4000000");
+}
+
+TEST_CASE(
+    "All full: what is dropped for want of room is unhandled, and the log tells of the shortage") {
+  kit::ForEachStrategy([](const act::PoolStrategy& strategy) {
+    for (const gen::Overflow overflow : {gen::Overflow::kDropNewest, gen::Overflow::kDropOldest}) {
+      const kit::ManualTime time;
+      kit::NodeFixture fixture(time.Into());
+      act::PoolOptions options = kit::With(fixture.Options(2), strategy);
+      options.worker_mailbox = gen::Mailbox::Bounded(3, overflow);
+      auto pool = fixture.StartPool(options);
+      kit::Gate gate(fixture.node);
+      fixture.HoldEach(gate, pool.Workers());
+      for (int value = 0; value < 20; ++value) fixture.node.Send(pool.pid(), Job{value}).value();
+      CHECK(Eventually([&] { return pool.Stats()["messages_lost_full"] >= 12; }));
+      CHECK(Eventually([&] {
+        const auto stats = pool.Stats();
+        return stats["messages_unhandled"] == stats["messages_lost_full"];
+      }));
+      CHECK(Eventually([&] { return fixture.log.Count(": messages are dropped") == 1; }));
+      gate.Open();
+      REQUIRE(pool.EventuallyAtRest());
+      CHECK(time.PassUntil([&] { return fixture.log.Count("there is room again: ") == 1; }, 1s));
+      const std::string told =
+          std::to_string(pool.Stats()["messages_lost_full"]) + " messages were dropped or refused";
+      CHECK(fixture.log.Count(told) == 1);
+    }
+  });
 }
 
 }  // namespace

@@ -271,5 +271,45 @@ TEST_CASE("Strategies that do not go with a mailbox by priority say so") {
   }
 }
 
+TEST_CASE("Strategies: a worker calls its own pool from what did not come from there") {
+  kit::ForEachStrategy([](const PoolStrategy& strategy) {
+    if (strategy.kind() == PoolStrategy::Kind::kByKey) return;  // the key may be its own
+    kit::NodeFixture fixture;
+    auto pool = fixture.StartPool(kit::With(fixture.Options(3), strategy));
+    const auto calls = [pid = pool.pid()](kit::Worker& self, gen::PID,
+                                          gen::Ref) -> gen::CallResult {
+      auto answer = self.Call<Answer>(pid, Ask{2}, {.timeout = kit::kDeadline});
+      if (!answer) return gen::ReplyError(answer.error());
+      return gen::Reply(*answer);
+    };
+    for (const gen::PID worker : pool.Workers()) {
+      const auto answer =
+          fixture.node.Call<Answer>(worker, Ask{1, calls}, {.timeout = kit::kDeadline});
+      REQUIRE(answer.has_value());
+      CHECK(answer->worker != worker);
+    }
+    REQUIRE(pool.EventuallyAtRest());
+  });
+}
+
+TEST_CASE(
+    "Strategies: a worker that is busy with its own does not get what another one could begin "
+    "with") {
+  for (const PoolStrategy& strategy : {PoolStrategy::LeastLoaded(), PoolStrategy::SharedQueue()}) {
+    kit::NodeFixture fixture;
+    auto pool = fixture.StartPool(kit::With(fixture.Options(3), strategy));
+    kit::Gate gate(fixture.node);
+    fixture.HoldEach(gate, {pool.Workers()[0]});
+    for (int value = 0; value < 5; ++value) {
+      // A worker may still be busy for a moment when it has answered.
+      REQUIRE(Eventually([&] { return pool.Stats()["workers_busy"] == 1; }));
+      CHECK(fixture.node.Call<Answer>(pool.pid(), Ask{value}, {.timeout = kit::kDeadline})
+                .has_value());
+    }
+    gate.Open();
+    REQUIRE(pool.EventuallyAtRest());
+  }
+}
+
 }  // namespace
 }  // namespace ergon
