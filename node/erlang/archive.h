@@ -101,6 +101,7 @@ const TypeShape& ShapeOf() {
     TypeReview review;
     review.Enter(typeid(T));
     Inspect<T>(made, &review);
+    made.has_terms = review.has_terms();
     return made;
   }();
   return shape;
@@ -170,6 +171,7 @@ struct WireType {
   std::size_t arity = 0;                   // of a tuple, with the tag
   std::vector<std::string> keys;           // of a map, those that have to be there
   std::vector<std::string> optional_keys;  // and those that need not
+  bool has_terms = false;                  // there is a dist::Term somewhere in it
   gen::MessagePriority priority = gen::MessagePriority::kNormal;
 
   // Appends a value of that type. Returns kIncorrect, with the path of the field, if Erlang has no such value.
@@ -226,6 +228,7 @@ struct WireTypeOf : private WireTypeBase<T> {
       described.arity = shape.fields + 1;
       described.keys = shape.keys;
       described.optional_keys = shape.optional_keys;
+      described.has_terms = shape.has_terms;
     });
     type->write = [](std::string& out, const void* value, Absent absent) {
       return detail::WriteValue(out, *static_cast<const T*>(value), absent);

@@ -52,11 +52,12 @@ struct ErlangOptions {
   std::chrono::nanoseconds handshake_timeout = std::chrono::seconds(7);
 
   // When this many bytes wait to be sent to a node, messages to it wait, too: processes are suspended, and threads
-  // get kBusy. The requests of that node wait as well. It is disconnected if it takes next to nothing of the bytes for
-  // `tick_time`. At least 1 KiB.
+  // get kBusy. When as many bytes are answers to that node, its further requests wait as well. It is disconnected if it
+  // takes next to nothing, less than 64 KiB, of the bytes in `tick_time`. At least 1 KiB.
   std::size_t send_queue_bytes = 1024 * 1024;
   // Limits for what other nodes send. A node that exceeds one is disconnected, except for new atoms: a term that would
-  // need one more stays a dist::Term. Larger frames are not sent either; the error is kIncorrect.
+  // need one more stays a dist::Term. Larger frames and deeper terms are not sent either; the error is kIncorrect. An
+  // Erlang node takes a connection for dead when a single frame is under way for its own net_ticktime.
   std::size_t max_frame_bytes = std::size_t{128} * 1024 * 1024;  // 4 KiB..4 GiB - 1
   int max_term_depth = 1000;    // without what the protocol puts around a value; 1..100,000
   int max_handshakes = 64;      // at a time, of unproved peers; the oldest is dropped; 1..10,000

@@ -140,6 +140,7 @@ struct detail::Codec<Term> : detail::PlainCodec {
   static void Write(ValueWriter& writer, const Term& value) { writer.out.Raw(value.raw()); }
   static bool Read(ValueReader& reader, Term& value);
   static int Fit(TermReader next) { return next.AtEnd() ? kFitsNot : kFitsToo; }
+  static void Describe(TypeReview& review) { review.NoteTerm(); }
 };
 
 template <class T>

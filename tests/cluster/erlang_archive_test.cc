@@ -327,6 +327,39 @@ TEST_CASE("archive: containers") {
         "[0][1]: nan is no float of Erlang");
 }
 
+// So that they are all in the first bucket, as somebody could choose numbers who knows the sizes of tables.
+struct OneBucket {
+  std::size_t operator()(int) const { return 0; }
+};
+
+TEST_CASE("archive: keys of one bucket are refused before they take long") {
+  const auto numbers = [](int count) {
+    std::vector<int> list;
+    for (int i = 0; i < count; ++i) list.push_back(i);
+    return list;
+  };
+  const auto entries = [&](int count) {
+    std::map<int, int> map;
+    for (const int number : numbers(count)) map[number] = 1;
+    return map;
+  };
+  const auto most = static_cast<int>(detail::kMostInBucket);
+  using Set = std::unordered_set<int, OneBucket>;
+  using MultiSet = std::unordered_multiset<int, OneBucket>;
+  using Map = std::unordered_map<int, int, OneBucket>;
+  CHECK(Term::Of(numbers(most)).To<Set>()->size() == static_cast<std::size_t>(most));
+  CHECK(Term::Of(entries(most)).To<Map>()->size() == static_cast<std::size_t>(most));
+  const auto is_refused = [](const auto& result) {
+    return !result && result.error().ToString().find("keys in one bucket") != std::string::npos;
+  };
+  CHECK(is_refused(Term::Of(numbers(most + 1)).To<Set>()));
+  CHECK(is_refused(Term::Of(numbers(most + 1)).To<MultiSet>()));
+  CHECK(is_refused(Term::Of(entries(most + 1)).To<Map>()));
+  // Equal ones are no further keys, and what chance does is no matter.
+  CHECK(Term::Of(std::vector<int>(10'000, 7)).To<MultiSet>()->size() == 10'000);
+  CHECK(Term::Of(numbers(10'000)).To<std::unordered_set<int>>()->size() == 10'000);
+}
+
 TEST_CASE("archive: what may be absent, or one of several") {
   CHECK(Survives(std::optional<int>(7)));
   CHECK(Raw(std::optional<int>()) == t::SmallAtom("undefined"));

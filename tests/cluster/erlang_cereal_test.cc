@@ -453,6 +453,33 @@ TEST_CASE("cereal: numbers of elements are bounded before anything is made") {
             ->size() == 5);
 }
 
+struct OneBucketOfAll {
+  std::size_t operator()(int) const { return 0; }
+};
+
+TEST_CASE("cereal: keys of one bucket are refused before they take long") {
+  const auto keys = [](int count, std::size_t rest) {
+    std::string bytes = kBegin + Bytes(static_cast<std::uint64_t>(count));
+    for (int i = 0; i < count; ++i) bytes += Bytes(i) + std::string(rest, '\0');
+    return bytes;
+  };
+  const auto most = static_cast<int>(detail::kMostInBucket);
+  using Set = std::unordered_set<int, OneBucketOfAll>;
+  using MultiSet = std::unordered_multiset<int, OneBucketOfAll>;
+  using Map = std::unordered_map<int, int, OneBucketOfAll>;
+  using MultiMap = std::unordered_multimap<int, int, OneBucketOfAll>;
+  CHECK(Problem<Set>(keys(most, 0)).empty());
+  CHECK(Problem<Map>(keys(most, 4)).empty());
+  const std::string why = "keys in one bucket";
+  CHECK(Problem<Set>(keys(most + 1, 0)).find(why) != std::string::npos);
+  CHECK(Problem<MultiSet>(keys(most + 1, 0)).find(why) != std::string::npos);
+  CHECK(Problem<Map>(keys(most + 1, 4)).find(why) != std::string::npos);
+  CHECK(Problem<MultiMap>(keys(most + 1, 4)).find(why) != std::string::npos);
+  const std::string equal =
+      kBegin + Bytes(std::uint64_t{1000}) + std::string(8 * std::size_t{1000}, '\0');
+  CHECK(Problem<MultiMap>(equal).empty());
+}
+
 TEST_CASE("cereal: what is no value of its type is refused") {
   CHECK(Problem<bool>(kBegin + '\2') == "byte 1: expected true or false, found 2");
   const std::string three = std::string("\1\2\0", 3);

@@ -162,4 +162,30 @@ TEST_CASE("frame limits: monitors and links by the longest names fit into the le
   node.Stop();
 }
 
+TEST_CASE("frame limits: a term that is too deep is an error to the one who sends it") {
+  ErlangOptions options = ClusterOptions();
+  options.max_term_depth = 50;
+  Cluster cluster("depth", options);
+  const gen::PID verbose = cluster.b.Spawn(gen::Factory<Verbose>()).value();
+  const auto lists = [](int depth) {
+    Term term = 1;
+    for (; depth > 0; --depth) term = Term::List({term});
+    return term;
+  };
+  InProcess(cluster.a, [&](gen::Process& self) {
+    const gen::Ref monitor = self.Monitor(verbose).value();
+    REQUIRE(self.Send(verbose, lists(50)));
+    for (int i = 0; i < 3; ++i) {
+      const auto refused = self.Send(verbose, lists(51));
+      REQUIRE_FALSE(refused);
+      CHECK(refused.error() == gen::ErrIncorrect);
+      CHECK(refused.error().ToString().find("deeper than 50 (max_term_depth)") !=
+            std::string::npos);
+    }
+    CHECK(self.Call<std::string>(verbose, Sum{}, {.timeout = kit::kDeadline})->size() ==
+          kMuch.size());
+    CHECK(self.Demonitor(monitor));  // the connection has been there all the time
+  });
+}
+
 }  // namespace ergon::dist

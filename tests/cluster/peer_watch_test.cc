@@ -57,4 +57,15 @@ TEST_CASE("peer watch: where little waits, or enough is taken, it is there") {
   CHECK_FALSE(watch.Look(5000, false).empty());
 }
 
+TEST_CASE("peer watch: one that takes 64 KiB in the tick time is there, however much may wait") {
+  constexpr std::size_t kBound = std::size_t{256} * 1024 * 1024;
+  PeerWatch watch(4s, kBound);
+  std::uint64_t taken = 0;
+  for (int look = 0; look < 100; ++look) {
+    watch.Heard();
+    watch.Took(taken += PeerWatch::kNextToNothing / PeerWatch::kLooks);
+    CHECK(watch.Look(2 * kBound, true).empty());
+  }
+}
+
 }  // namespace ergon::dist

@@ -55,6 +55,16 @@ TEST_CASE(
   CHECK_FALSE(hold.IsFor(named, 10));
 }
 
+TEST_CASE("read hold: a message whose sender is not named may be of one whose signals wait") {
+  ReadHold hold(50);
+  const Signal unnamed{.kind = SignalKind::kSend, .payload = "a\1"};
+  CHECK_FALSE(hold.IsFor(unnamed, 10));
+  REQUIRE(hold.Put(terms::Big(6, 4) + terms::Big(1, 6), gen::PID{1, "a@b", 1}));
+  CHECK(hold.IsFor(unnamed, 10));
+  hold.RemoveFirst();
+  CHECK_FALSE(hold.IsFor(unnamed, 10));
+}
+
 TEST_CASE("read hold: frames of all sizes come back in their order, and count until then") {
   constexpr std::size_t kBound = 256 * 1024;
   const auto frame = [](std::uint32_t number) {

@@ -304,6 +304,39 @@ TEST_CASE("remote events: a value that other nodes do not know ends what they ha
   CHECK(kit::Eventually([&] { return prices.notices->starts == prices.notices->stops; }));
 }
 
+// Publishes a term, which its buffer keeps.
+class DeepPrices : public act::Actor {
+ public:
+  explicit DeepPrices(Term term) : term_(std::move(term)) {}
+
+ private:
+  gen::Status Init(const gen::Args&) override {
+    const gen::Ref token = RegisterEvent("prices", {.buffer = 1}).value();
+    CHECK(SendEvent("prices", token, term_));
+    return gen::Continue();
+  }
+  const Term term_;
+};
+
+TEST_CASE("remote events: what was missed may be as deep as a term may be") {
+  ErlangOptions options = ClusterOptions();
+  options.max_term_depth = 50;
+  Cluster cluster("deep", options);
+  for (int depth = 45; depth <= 50; ++depth) {
+    Term term = 1;
+    for (int level = 0; level < depth; ++level) term = Term::List({term});
+    const gen::PID pid = cluster.b.Spawn(gen::Factory<DeepPrices>(term)).value();
+    InProcess(cluster.a, [&](gen::Process& self) {
+      const auto values = self.MonitorEvent(PricesOf(cluster.b));
+      REQUIRE_MESSAGE(values, values.error().ToString());
+      REQUIRE(values->size() == 1);
+      CHECK(*values->front().As<Term>() == term);
+    });
+    CHECK(cluster.b.Kill(pid));
+    CHECK(cluster.b.WaitProcess(pid, kit::kDeadline));
+  }
+}
+
 TEST_CASE(
     "remote events: a value that does not fit its type ends the subscription, rather than a gap") {
   Cluster cluster("unfit");

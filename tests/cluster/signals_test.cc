@@ -563,6 +563,10 @@ TEST_CASE("signals: terms that are nested too deeply") {
   CHECK(ParseFrame(Frame({Number(22), kPeerTerm, kOwnTerm}, deep), kPeers, kDepth)->is_deep);
   CHECK(ErrorOf(Frame({Number(3), kPeerTerm, kOwnTerm, deep})).starts_with("control: "));
   CHECK(ErrorOf(Frame({Number(23), kPeerTerm, kOwnTerm, deep}, kMessage)).starts_with("control: "));
+  // The signal's own levels are no value's.
+  CHECK(ParseFrame(Frame({Number(22), kPeerTerm, kOwnTerm}, Number(1)), kPeers, 1));
+  CHECK(
+      ParseFrame(Frame({Number(3), kPeerTerm, kOwnTerm, levels(kLevelsOfControl - 1)}), kPeers, 1));
 }
 
 TEST_CASE("signals: options of a spawn request") {

@@ -51,8 +51,8 @@ enum class SentAs : std::uint8_t {
 //
 // All bytes that wait to be sent count towards Settings::send_queue_bytes. Above that
 //  - messages and requests of this node wait, see Accepts;
-//  - no frame is handled that would make this node send more, see ReadHold;
 //  - a peer that takes next to nothing of the bytes for Settings::tick_time is gone, whatever it sends meanwhile.
+// When as many bytes of answers wait, no frame is handled that would make this node answer more, see ReadHold.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   enum class State : std::uint8_t { kConnecting, kUp, kDown };

@@ -10,7 +10,7 @@
 
 namespace ergon::dist {
 namespace {
-// Until accepting is tried again when there are no descriptors left.
+// Until accepting is tried again when there are no descriptors left, or no memory.
 constexpr std::chrono::milliseconds kAcceptPause{100};
 }  // namespace
 
@@ -35,17 +35,16 @@ void Listening::Close() {
 
 void Listening::Accept() {
   while (acceptor_.is_open()) {
-    asio::ip::tcp::socket socket(context_);
     try {
+      asio::ip::tcp::socket socket(context_);
       tasks_.Await([this] { Close(); },
                    [&](auto handler) { acceptor_.async_accept(socket, std::move(handler)); });
-    } catch (const std::system_error&) {
+      KeepFromChildren(socket.native_handle());
+      TakeSocket(std::move(socket));
+    } catch (const std::exception&) {
       if (!acceptor_.is_open()) return;
       tasks_.Sleep(kAcceptPause);
-      continue;
     }
-    KeepFromChildren(socket.native_handle());
-    TakeSocket(std::move(socket));
   }
 }
 

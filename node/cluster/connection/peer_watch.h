@@ -12,8 +12,11 @@ namespace ergon::dist {
 class PeerWatch {
  public:
   static constexpr int kLooks = 4;
+  // Bytes in the tick time. A peer that takes more is slow, and not gone.
+  static constexpr std::size_t kNextToNothing = 64 * 1024;
 
-  // `bound`: when this many bytes wait to be sent to the peer, it has to take some.
+  // `bound`: when this many bytes wait to be sent to the peer, it has to take kNextToNothing or `bound` in the tick
+  // time, whichever is less.
   PeerWatch(std::chrono::nanoseconds tick_time, std::size_t bound) noexcept
       : tick_time_(tick_time), bound_(bound) {}
 
@@ -33,8 +36,8 @@ class PeerWatch {
   bool is_heard_ = false;
   std::uint64_t taken_ = 0;
   std::uint64_t taken_before_ = 0;
-  // Looks in a row at which the peer had sent nothing, and at which too much waited and the peer had taken less than
-  // the bound in the tick time.
+  // Looks in a row at which the peer had sent nothing, and at which too much waited and the peer had taken next to
+  // nothing.
   int unheard_ = 0;
   int full_ = 0;
 };

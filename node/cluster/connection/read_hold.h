@@ -19,9 +19,9 @@ namespace ergon::dist {
 
 // A peer that asks and does not read must not make this node keep answers without end. So signals that may be answered
 // are put aside while too many bytes of answers wait to be sent to the peer. Later signals of the same sender are put
-// aside, too, because signals from one process to another stay in their order; and so is the end of a process that is
-// monitored by its name, because that signal does not name the process. When too many bytes are put aside, nothing is
-// read any more.
+// aside, too, because signals from one process to another stay in their order; and so are the end of a process that is
+// monitored by its name, and messages of peers that do not name their senders, because these could be of a process
+// whose signals are put aside. When too many bytes are put aside, nothing is read any more.
 //
 // Until then reading goes on, because of two nodes that both have much to send: each waits for the other to read, and
 // the answers and acknowledgements behind the other's questions let the other go on. Two nodes that have more questions
@@ -43,7 +43,9 @@ class ReadHold {
   [[nodiscard]] std::size_t Senders() const noexcept { return senders_.size(); }
   // Returns whether a signal has to be put aside. Called while too many answers wait, or while something is put aside.
   [[nodiscard]] bool IsFor(const Signal& signal, std::size_t max_depth) const {
-    const bool is_of_nobody = signal.kind == SignalKind::kDown && !signal.from && !IsEmpty();
+    const bool may_name_nobody =
+        signal.kind == SignalKind::kDown || signal.kind == SignalKind::kSend;
+    const bool is_of_nobody = may_name_nobody && !signal.from && !IsEmpty();
     const bool is_of_held = signal.from && senders_.contains(signal.from);
     return is_of_nobody || is_of_held || MayBeAnswered(signal, max_depth);
   }

@@ -204,7 +204,7 @@ void ErgonMessageReceiver::Answer(Connection& connection, std::string_view refer
 
 void ErgonMessageReceiver::HandleAnswer(Connection& connection, const PeerState::Call& question,
                                         std::uint64_t number, std::string_view answer) {
-  ControlReader reader(answer, needs_.settings.max_term_depth);
+  ControlReader reader(answer, needs_.settings.max_term_depth + kLevelsAround);
   std::size_t size = 0;
   std::string_view word;
   std::string_view term;

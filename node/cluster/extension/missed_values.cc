@@ -87,7 +87,7 @@ gen::Result<void> MissedValues::CheckBytes(std::size_t bytes) const {
 
 gen::Result<MissedValues::Answer> MissedValues::ReadAnswer(const gen::Event& event,
                                                            std::string_view answer) const {
-  ControlReader reader(answer, settings_.max_term_depth);
+  ControlReader reader(answer, Depth());
   std::size_t size = 0;
   std::string_view word;
   std::string_view list;
@@ -108,7 +108,7 @@ gen::Result<MissedValues::Answer> MissedValues::ReadAnswer(const gen::Event& eve
 
 gen::Result<std::vector<gen::MessageEvent>> MissedValues::ReadList(const gen::Event& event,
                                                                    std::string_view list) const {
-  ControlReader reader(list, settings_.max_term_depth);
+  ControlReader reader(list, Depth());
   std::size_t size = 0;
   if (!reader.ReadList(size) && !reader.ReadEmptyList()) {
     return NoAnswer(event, "what is no list of values");
@@ -140,7 +140,7 @@ gen::Result<std::vector<gen::MessageEvent>> MissedValues::ReadList(const gen::Ev
 }
 
 bool MissedValues::ReadTokens(std::string_view tail, std::vector<gen::TraceId>& traces) const {
-  ControlReader reader(tail, settings_.max_term_depth);
+  ControlReader reader(tail, Depth());
   std::size_t size = 0;
   if (!reader.ReadList(size)) return true;  // none has one
   if (size != traces.size()) return false;

@@ -66,6 +66,10 @@ class MissedValues {
   [[nodiscard]] gen::Result<std::vector<gen::MessageEvent>> ReadList(const gen::Event& event,
                                                                      std::string_view list) const;
   [[nodiscard]] gen::Error BufferTooLarge(gen::Atom event) const;
+  // With which an answer was checked.
+  [[nodiscard]] std::size_t Depth() const noexcept {
+    return settings_.max_term_depth + kLevelsAround;
+  }
 
   const node::Addresses& addresses_;
   const Settings& settings_;

@@ -37,7 +37,7 @@ std::optional<gen::Error> ErrorIn(std::string_view answer, std::size_t max_depth
 }  // namespace
 
 bool AnswerReceiver::Handle(Connection& connection, const Signal& signal) {
-  const std::size_t depth = needs_.settings.max_term_depth;
+  const std::size_t depth = needs_.settings.max_term_depth + kLevelsAround;  // as it was checked
   ControlReader reader(signal.payload, depth);
   std::size_t size = 0;
   std::string_view tag;

@@ -58,9 +58,11 @@ struct Signal {
   // True if the payload is deeper than a term of a peer may be, which only what is around a value may make it.
   bool is_deep = false;
 };
-// So many levels the protocol puts around a value at most, as in
-// {'$gen_call', From, {call, Module, Function, [Value], Leader}}.
-inline constexpr std::size_t kLevelsAround = 3;
+// So many levels the protocol puts around a value at most, as in {'$gen_call', From, {call, Module, Function, [Value],
+// Leader}}, and around a value of an event's buffer: {Tag, {ok, [{Time, Value}]}}.
+inline constexpr std::size_t kLevelsAround = 4;
+// So many levels a signal's own terms may have in any case, whatever the limit for values is.
+inline constexpr std::size_t kLevelsOfControl = 16;
 // Bits of `links`.
 inline constexpr std::uint8_t kLinked = 1;
 inline constexpr std::uint8_t kMonitored = 2;  // with `ref`

@@ -1,5 +1,6 @@
 #include <ergon/node/cluster/signals/signal_codec.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -221,7 +222,8 @@ gen::Result<Signal> ParseFrame(std::string_view frame, const Peers& peers, std::
       return message;
     }
   }
-  const auto control = TakeTerm(rest, "control", max_depth);
+  const std::size_t control_depth = std::max(max_depth, kLevelsOfControl);
+  const auto control = TakeTerm(rest, "control", control_depth);
   if (!control) return control.error();
   const bool has_payload = !rest.empty();
   Signal message;
@@ -229,7 +231,7 @@ gen::Result<Signal> ParseFrame(std::string_view frame, const Peers& peers, std::
     auto taken = TakePayload(rest, max_depth, message);
     if (!taken) return std::move(taken.error());
   }
-  auto signal = ReadControl(*control, peers, max_depth, has_payload);
+  auto signal = ReadControl(*control, peers, control_depth, has_payload);
   if (signal && has_payload) {
     signal->payload = message.payload;
     signal->is_deep = message.is_deep;

@@ -10,6 +10,7 @@
 #include <ergon/node/erlang/archive.h>
 #include <ergon/node/erlang/term.h>
 #include <ergon/node/erlang/terms/atom_budget.h>
+#include <ergon/node/erlang/terms/check.h>
 
 namespace ergon::dist {
 namespace {
@@ -93,12 +94,14 @@ Values::Values(const gen::WireTypes& types, std::size_t max_new_atoms, Absent ab
     Writer& writer = writers_[type->type];
     if (writer.write != nullptr) continue;  // once more
     writer.write = type->write;
+    writer.has_terms = type->has_terms;
     registered_.push_back(type);
     type->tag.empty() ? AddMap(type) : AddTagged(type);
   }
   AddPlain<signed char, char, unsigned char, short, unsigned short, int, unsigned, long,
            unsigned long, long long, unsigned long long, float, double, bool, std::string, Charlist,
            gen::Atom, gen::PID, gen::Ref, gen::Alias, Reference, Term>(writers_);
+  writers_.at(core::TypeOf<Term>()).has_terms = true;
   text_ = writers_.at(core::TypeOf<std::string>());
   text_.is_text = true;
 }
@@ -263,7 +266,15 @@ gen::Result<void> Values::Append(std::string& out, const core::Envelope& envelop
       TermWriter(out).Binary(*static_cast<const std::string*>(value));
       return {};
     }
-    return writer.write(out, value, absent_);
+    auto written = writer.write(out, value, absent_);
+    // A level takes a byte at least.
+    const std::string_view term = std::string_view(out).substr(begin);
+    const bool may_be_deep = writer.has_terms && term.size() > max_term_depth_;
+    if (!written || !may_be_deep || CheckTerm(term, max_term_depth_)) return written;
+    out.resize(begin);
+    return gen::Error(gen::ErrorCode::kIncorrect,
+                      fmt::format("{}: a level deeper than {} (max_term_depth)",
+                                  envelope.type->TagOrName(), max_term_depth_));
   } catch (...) {
     out.resize(begin);
     return gen::Error(gen::ErrorCode::kIncorrect,

@@ -52,6 +52,7 @@ class Values {
     Write write = nullptr;                      // as a term; null: the type is packed only
     const PackedTypes::Type* packed = nullptr;  // null: the type is not packed
     bool is_text = false;                       // a std::string: its bytes are the binary
+    bool has_terms = false;  // a dist::Term, or a value with one in it: may be deep
   };
   // Returns null if the type is not registered, or if there is no value; see WhyNoWriter.
   [[nodiscard]] const Writer* WriterOf(const core::Envelope& envelope) const {

@@ -89,9 +89,13 @@ class TypeReview {
  public:
   // Notes a type. Returns false if it has been checked already.
   bool Enter(const std::type_info& type);
+  // Notes that there may be a term of any depth.
+  void NoteTerm() noexcept { has_terms_ = true; }
+  [[nodiscard]] bool has_terms() const noexcept { return has_terms_; }
 
  private:
   std::vector<const std::type_info*> seen_;
+  bool has_terms_ = false;
 };
 
 // Returns whether the next term is undefined, or nil of Elixir.

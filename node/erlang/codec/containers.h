@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <ergon/node/erlang/codec/codec.h>
+#include <ergon/node/erlang/codec/crowded.h>
 
 namespace ergon::dist::detail {
 
@@ -102,7 +103,12 @@ struct Codec<T> : PlainCodec {
       } else {
         Element element{};
         if (!ReadElement(reader, index, element)) return false;
-        value.insert(value.end(), std::move(element));
+        if constexpr (kHasBuckets<T>) {
+          const auto place = value.insert(value.end(), std::move(element));
+          if (IsCrowded(value, place)) return reader.problem.Fail(CrowdedText());
+        } else {
+          value.insert(value.end(), std::move(element));
+        }
         return true;
       }
     });
@@ -165,7 +171,15 @@ struct Codec<T> : PlainCodec {
       if (!Codec<Key>::Read(reader, key) || !Codec<Mapped>::Read(reader, mapped)) {
         return reader.InKey(entry);
       }
-      value.insert_or_assign(std::move(key), std::move(mapped));
+      if constexpr (kHasBuckets<T>) {
+        const auto place = value.insert_or_assign(std::move(key), std::move(mapped)).first;
+        if (IsCrowded(value, place)) {
+          (void)reader.problem.Fail(CrowdedText());
+          return reader.InKey(entry);
+        }
+      } else {
+        value.insert_or_assign(std::move(key), std::move(mapped));
+      }
     }
     return true;
   }

@@ -73,6 +73,7 @@ struct TypeShape {
   std::size_t fields = 0;                  // how many
   std::vector<std::string> keys;           // of a map: the required ones
   std::vector<std::string> optional_keys;  // of a map: the others
+  bool has_terms = false;                  // there is a dist::Term somewhere in it
 };
 struct Alternative {
   TypeShape shape;

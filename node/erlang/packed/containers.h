@@ -13,6 +13,7 @@
 #include <string>
 #include <type_traits>
 #include <typeinfo>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <valarray>
@@ -43,6 +44,7 @@
 #include <cereal/types/variant.hpp>
 #include <cereal/types/vector.hpp>
 
+#include <ergon/node/erlang/codec/crowded.h>
 #include <ergon/node/erlang/packed/archive.h>
 
 namespace ergon::dist {
@@ -65,7 +67,23 @@ void ReadKeys(CerealReader& in, T& set) {
   for (std::size_t left = in.Count(); left != 0; --left) {
     typename T::key_type key{};
     in(key);
-    set.emplace(std::move(key));
+    // With a hint, so that the place is known of any kind.
+    if (IsCrowded(set, set.emplace_hint(set.end(), std::move(key))))
+      throw PackedProblem(CrowdedText());
+  }
+}
+
+template <class T>
+void ReadEntries(CerealReader& in, T& map) {
+  map.clear();
+  auto hint = map.begin();
+  for (std::size_t left = in.Count(); left != 0; --left) {
+    typename T::key_type key{};
+    typename T::mapped_type mapped{};
+    in(key, mapped);
+    const bool is_further = hint == map.end() || !map.key_eq()(hint->first, key);
+    hint = map.emplace_hint(hint, std::move(key), std::move(mapped));
+    if (is_further && IsCrowded(map, hint)) throw PackedProblem(CrowdedText());
   }
 }
 
@@ -128,6 +146,17 @@ template <class Key, class Hash, class Equal, class Allocator>
 void CEREAL_LOAD_FUNCTION_NAME(CerealReader& in,
                                std::unordered_multiset<Key, Hash, Equal, Allocator>& value) {
   detail::ReadKeys(in, value);
+}
+
+template <class Key, class T, class Hash, class Equal, class Allocator>
+void CEREAL_LOAD_FUNCTION_NAME(CerealReader& in,
+                               std::unordered_map<Key, T, Hash, Equal, Allocator>& value) {
+  detail::ReadEntries(in, value);
+}
+template <class Key, class T, class Hash, class Equal, class Allocator>
+void CEREAL_LOAD_FUNCTION_NAME(CerealReader& in,
+                               std::unordered_multimap<Key, T, Hash, Equal, Allocator>& value) {
+  detail::ReadEntries(in, value);
 }
 
 // cereal would reverse the order of equal keys.

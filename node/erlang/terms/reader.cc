@@ -90,6 +90,9 @@ bool TermReader::ReadWhole(int (*decode)(const char*, int*, Wide*), T& value) no
     LeaveStringByte();
     return true;
   }
+  // libei takes the number of digits for an int, and would read on in the middle of them.
+  const bool is_large = TermTag{static_cast<std::uint8_t>(bytes_[at_])} == TermTag::kLargeBig;
+  if (is_large && static_cast<std::uint8_t>(bytes_[at_ + 1]) > 0x7f) return false;
   int size = 0;
   Wide read = 0;
   if (decode(Rest().data(), &size, &read) != 0) return false;
