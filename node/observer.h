@@ -33,7 +33,7 @@
 //                  the same as Node::StopProcess, without waiting for the end, Kill, Suspend and Resume; and the number
 //                  of workers of a pool, 1..10,000. Only with ObserverOptions::actions and a token, else 403. Else 200;
 //                  404: no such process; 409: it refuses, the text says why; 504: not within five seconds, but maybe
-//                  later. Each of them is logged
+//                  later. Each of them is logged, at each log level of the node but off
 //
 // HEAD is answered, too. GET and HEAD change nothing.
 //

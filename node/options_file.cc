@@ -1,6 +1,7 @@
 #include <ergon/node/options_file.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <fstream>
 #include <iterator>
@@ -65,6 +66,15 @@ void NoteNetworkOption(gen::NodeOptions& options, gen::NetworkOption option) {
   }
 }
 
+// Returns whether options are in a table of this name.
+bool IsTable(std::string_view name) {
+  if (name == "pools" || name == "log_levels" || name == "network") return true;
+  if (name.starts_with("pools.") || name.starts_with(kNetwork)) return true;
+  return std::ranges::any_of(OptionKeys(), [&](const OptionKey& key) {
+    return key.name.starts_with(name) && key.name.substr(name.size()).starts_with('.');
+  });
+}
+
 // `prefix` is what all keys of the table begin with.
 gen::Result<void> Read(const toml::table& table, const std::string& prefix, std::string_view name,
                        gen::NodeOptions& options) {
@@ -85,9 +95,17 @@ gen::Result<void> Read(const toml::table& table, const std::string& prefix, std:
         return ErrorAt(name, key.source(),
                        full + ": is a table: put the name of the behaviour in quotes");
       }
+      if (inner->empty() && !IsTable(full)) {
+        return ErrorAt(
+            name, key.source(),
+            full + ": there is no such table, only stealing, pools, log_levels and network");
+      }
       auto read = Read(*inner, full + ".", name, options);
       if (!read) return read;
       continue;
+    }
+    if (prefix.empty() && IsTable(full)) {
+      return ErrorAt(name, key.source(), fmt::format("{0}: must be a table, as [{0}]", full));
     }
     const auto text = TextOf(value);
     if (full.starts_with(kNetwork)) {
@@ -130,6 +148,21 @@ int LineOfMalformedKey(std::string_view contents) {
   return line;
 }
 
+// The parser speaks of numbers when somebody has left out the quotes.
+std::string_view HintFor(std::string_view contents, std::uint32_t line) {
+  for (; line > 1 && contents.find('\n') != std::string_view::npos; --line) {
+    contents.remove_prefix(contents.find('\n') + 1);
+  }
+  contents = contents.substr(0, contents.find('\n'));
+  const std::size_t equals = contents.find('=');
+  if (equals == std::string_view::npos) return {};
+  std::string_view value = contents.substr(equals + 1);
+  value.remove_prefix(std::min(value.find_first_not_of(" \t0123456789"), value.size()));
+  const bool is_bare =
+      !value.empty() && std::isalpha(static_cast<unsigned char>(value.front())) != 0;
+  return is_bare ? "; names, times and sizes stand in quotes, as in log_level = \"info\"" : "";
+}
+
 }  // namespace
 
 gen::Result<gen::NodeOptions> ParseOptions(std::string_view contents, std::string_view name,
@@ -141,7 +174,9 @@ gen::Result<gen::NodeOptions> ParseOptions(std::string_view contents, std::strin
     auto read = Read(table, "", name, options);
     if (!read) return std::move(read.error());
   } catch (const toml::parse_error& error) {
-    return ErrorAt(name, error.source(), error.description());
+    return ErrorAt(
+        name, error.source(),
+        std::string(error.description()).append(HintFor(ascii, error.source().begin.line)));
   } catch (const MalformedKey&) {
     return gen::Error(gen::ErrorCode::kIncorrect,
                       fmt::format("{}:{}: the name of a key or table is malformed", name,

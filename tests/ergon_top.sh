@@ -142,6 +142,19 @@ check 'a pool without what is expected' meets 2 --pools
 printf 'many' >alive
 check 'a text for a number' meets 1
 
+# says_why PATTERN: the last command has failed with one sentence.
+says_why() { [[ $? == 1 ]] && grep -q "$1" err && ! grep -q Traceback err; }
+full() {
+  "$top" --once "$port" --token-file token >/dev/full 2>err
+  says_why 'cannot write to standard output'
+}
+closed() {
+  "$top" --once "$port" --token-file token >&- 2>err
+  says_why 'no standard output'
+}
+check 'a full disk' full
+check 'a closed output' closed
+
 kill -TERM "$background"
 wait "$background"
 background=

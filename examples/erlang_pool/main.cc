@@ -12,6 +12,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <asio/buffer.hpp>
@@ -104,10 +105,12 @@ void StopAtEndOfInput(gen::Process& self) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 2) {
-    std::cerr
+  const std::string_view name = count == 2 ? arguments[1] : "";
+  const bool is_help = name == "--help" || name == "-h";
+  if (count != 2 || is_help) {
+    (is_help ? std::cout : std::cerr)
         << "usage: erlang_pool NAME, as in: RELEASE_COOKIE=secret erlang_pool cpp@127.0.0.1\n";
-    return 2;
+    return is_help ? 0 : 2;
   }
   gen::NodeOptions options;
   // The cookie: RELEASE_COOKIE, or ~/.erlang.cookie. Erlang's etop and observer may look at it.

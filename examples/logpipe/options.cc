@@ -4,7 +4,10 @@
 #include <chrono>
 #include <iostream>
 #include <memory>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -85,7 +88,13 @@ std::variant<Options, int> ParseOptions(int argc, char** argv) {
       ->check(CLI::Range(1, kMaxQueue));
   ergon::node::AddNodeOptions(app, options.node);
   try {
-    app.parse(argc, argv);
+    // CLI11 reads a file "[a,b]" as two.
+    std::vector<std::string> words(argv + 1, argv + argc);
+    for (std::string& word : words) {
+      if (word.starts_with('[')) word.insert(0, "./");
+    }
+    std::ranges::reverse(words);  // as CLI11 wants them
+    app.parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
     std::cout << app.help() << std::flush;
     return std::cout ? 0 : 1;

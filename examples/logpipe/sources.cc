@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -44,6 +45,7 @@ gen::Status FileSource::Init(const gen::Args&) {
         gen::Reason::Error(fmt::format("cannot read {}: {}", name_, ErrorText(error))));
   }
   if (!S_ISREG(status.st_mode)) {
+    waits_for_writer_ = name_ != "-" && S_ISFIFO(status.st_mode);
     pipe_ = std::make_unique<asio::posix::stream_descriptor>(node::IoContext(Node()), file_);
   }
   chunk_.resize(kChunk);
@@ -52,8 +54,10 @@ gen::Status FileSource::Init(const gen::Args&) {
 }
 
 int FileSource::Open(struct stat& status) {
-  const gen::Blocking blocking;  // a named pipe waits for somebody who writes
-  file_ = name_ == "-" ? ::dup(STDIN_FILENO) : ::open(name_.c_str(), O_RDONLY | O_CLOEXEC);
+  const gen::Blocking blocking;
+  // Without O_NONBLOCK the open of a named pipe waits for somebody who writes, and nothing ends that wait.
+  file_ =
+      name_ == "-" ? ::dup(STDIN_FILENO) : ::open(name_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file_ < 0 || ::fstat(file_, &status) != 0) return errno;
   return S_ISDIR(status.st_mode) ? EISDIR : 0;
 }
@@ -77,6 +81,10 @@ void FileSource::Terminate(const gen::Reason&) {
 long FileSource::ReadChunk() {
   int error = 0;
   if (pipe_ != nullptr) {
+    // Before the first writer has come, a read would say that the last one has gone.
+    const bool waits = std::exchange(waits_for_writer_, false);
+    if (waits && !pipe_->async_wait(asio::posix::stream_descriptor::wait_read, node::AwaitOrStop()))
+      return -1;
     const auto bytes = pipe_->async_read_some(asio::buffer(chunk_), node::AwaitOrStop());
     if (bytes) return static_cast<long>(*bytes);
     if (bytes.error() == asio::error::eof) return 0;

@@ -48,6 +48,7 @@ class FileSource : public ergon::act::Actor {
   const std::shared_ptr<Traffic> traffic_;
   int file_ = -1;
   std::unique_ptr<asio::posix::stream_descriptor> pipe_;  // null: a regular file
+  bool waits_for_writer_ = false;                         // a named pipe that nobody has written to
   std::string chunk_;
   std::string begun_;     // a line whose end has not come yet
   bool is_long_ = false;  // it is too long to be kept

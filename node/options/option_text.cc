@@ -1,5 +1,6 @@
 #include <ergon/node/options/option_text.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <limits>
@@ -45,6 +46,16 @@ bool ParseUnits(std::string_view text, const std::array<Unit, kCount>& units, st
   return false;
 }
 
+// Returns whether it is digits and one of the units: then ParseUnits fails because that is too much.
+template <std::size_t kCount>
+bool HasUnit(std::string_view text, const std::array<Unit, kCount>& units) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  return digits != 0 && std::ranges::find(units, text.substr(digits), &Unit::name) != units.end();
+}
+bool IsWhole(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 // The largest unit that leaves no rest.
 template <std::size_t kCount>
 std::string FormatUnits(std::int64_t value, const std::array<Unit, kCount>& units) {
@@ -70,17 +81,24 @@ bool ParseName(std::string_view text, T last, T& out) {
 }  // namespace
 
 const char* ParseOption(std::string_view text, int& out) {
-  return ParseNumber(text, out) ? nullptr : "a whole number";
+  if (ParseNumber(text, out)) return nullptr;
+  const bool is_whole = IsWhole(text.starts_with('-') ? text.substr(1) : text);
+  return is_whole ? "a whole number from -2147483648 to 2147483647" : "a whole number";
 }
 
 const char* ParseOption(std::string_view text, std::uint32_t& out) {
-  return ParseNumber(text, out) ? nullptr : "a whole number, not negative";
+  if (ParseNumber(text, out)) return nullptr;
+  return IsWhole(text) ? "a whole number from 0 to 4294967295" : "a whole number, not negative";
 }
 
 const char* ParseOption(std::string_view text, std::size_t& out) {
   if (ParseNumber(text, out)) return nullptr;
   std::int64_t bytes = 0;
-  if (!ParseUnits(text, kSizes, bytes) || bytes < 0) return "a size, as 262144 or 256KiB";
+  if (!ParseUnits(text, kSizes, bytes) || bytes < 0) {
+    return IsWhole(text) || HasUnit(text, kSizes)
+               ? "a size that is not so large"
+               : "a size in bytes or with its unit (KiB, MiB or GiB), as 262144 or 256KiB";
+  }
   out = static_cast<std::size_t>(bytes);
   return nullptr;
 }
@@ -100,7 +118,9 @@ const char* ParseOption(std::string_view text, std::chrono::nanoseconds& out) {
   if (text == kInfiniteText) {
     nanoseconds = gen::kInfinite.count();
   } else if (text != "0" && !ParseUnits(text, kTimes, nanoseconds)) {
-    return "a time with its unit, as 20us, 5ms or 3s";
+    return HasUnit(text, kTimes)
+               ? "a time that is not so long: 9223372036s are the most"
+               : "a whole number with its unit (ns, us, ms, s or min), as 20us, 5ms or 3s";
   }
   out = std::chrono::nanoseconds(nanoseconds);
   return nullptr;

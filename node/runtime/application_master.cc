@@ -33,8 +33,10 @@ gen::Status ApplicationMaster::ProcessInit(gen::ProcessHost& host, const gen::Ar
     auto pid = StartMember(what);
     if (!pid) {
       UndoStart();
-      return gen::Stop(gen::Reason::Error(fmt::format(
-          "process {} '{}': {}", members_.size(), what.name, gen::StartErrorText(pid.error()))));
+      return gen::Stop(gen::Reason::Error(
+          fmt::format("process {}{}: {}", members_.size(),
+                      what.name.empty() ? std::string() : fmt::format(" '{}'", what.name),
+                      gen::StartErrorText(pid.error()))));
     }
     auto monitor = host.Monitor(*pid);
     members_.push_back({&what, *pid, monitor ? *monitor : gen::Ref()});

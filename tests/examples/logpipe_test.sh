@@ -48,6 +48,22 @@ wait "$background"
 check 'a slow output loses nothing' is "$? $(wc -l <rest)" '0 29999'
 background=
 
+echo '<11>a: one' >'[a,b]'
+run '[a,b]'
+check 'a file with an odd name' says 'read 1 lines: 1 written'
+
+timeout 20 "$program" <&- >out 2>err
+check 'a closed input' is $? 1
+check 'is told' says 'Bad file descriptor'
+
+mkfifo lonely
+start lonely
+is_open() { ls -l "/proc/$background/fd" | grep -q lonely; }
+check 'a pipe without a writer' eventually is_open
+kill -TERM "$background"
+wait "$background"
+check 'SIGTERM ends the wait for somebody who writes' is "$?" 0
+
 mkfifo pipe
 start pipe
 exec 4>pipe

@@ -195,6 +195,9 @@ TEST_CASE("application: a process that fails to start ends the others") {
   app.Load({.name = "c", .processes = {app.Process("b1")}});
   CHECK(app.ErrorOf(app.test.node.StartApplication("c")) ==
         "application 'c': process 0 'b1': name is taken: 'b1'");
+  spec = {.name = "d", .processes = {{.factory = spec.processes.back().factory}}};
+  app.Load(spec);
+  CHECK(app.ErrorOf(app.test.node.StartApplication("d")) == "application 'd': process 0: no");
 }
 
 TEST_CASE("application: its processes may start slowly, each within its own time-out") {

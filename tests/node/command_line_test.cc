@@ -93,7 +93,8 @@ TEST_CASE("command line: the file is found again from another folder") {
 TEST_CASE("command line: errors name the option, and the file's line") {
   CHECK(Parse({"--throughput", "0"}).error == "--throughput: throughput: 0 is outside 1..4096");
   CHECK(Parse({"--turn-time", "soon"}).error ==
-        "--turn-time: turn_time: \"soon\", must be a time with its unit, as 20us, 5ms or 3s");
+        "--turn-time: turn_time: \"soon\", must be a whole number with its unit (ns, us, ms, s or "
+        "min), as 20us, 5ms or 3s");
   CHECK(Parse({"--worker", "4"}).error.find("--worker") != std::string::npos);
   const File file("\nworkers = 1\n");
   CHECK(Parse({"--config", file.path()}).error ==

@@ -94,22 +94,36 @@ TEST_CASE("options file: errors name file, line, key and value") {
       {"workers = \"four\"", "node.toml:1: workers: \"four\", must be a whole number"},
       {"workers = 1.5", "node.toml:1: workers: \"1.5\", must be a whole number"},
       {"workers = [1]", "node.toml:1: workers: a list or a date, must be a whole number"},
-      {"workers = 99999999999", "node.toml:1: workers: \"99999999999\", must be a whole number"},
+      {"workers = 99999999999",
+       "node.toml:1: workers: \"99999999999\", must be a whole number from -2147483648 to "
+       "2147483647"},
+      {"creation = 99999999999",
+       "node.toml:1: creation: \"99999999999\", must be a whole number from 0 to 4294967295"},
+      {"handler_stack_bytes = \"99999999999GiB\"",
+       "node.toml:1: handler_stack_bytes: \"99999999999GiB\", must be a size that is not so large"},
       {"worker = 4", "node.toml:1: worker: unknown, the nearest is workers"},
       {"[stealing]\nmoderat.pause = \"1us\"",
        "node.toml:2: stealing.moderat.pause: unknown, the nearest is stealing.moderate.pause"},
       {"[stealing.relaxed]\npause = \"2s\"",
        "node.toml:2: stealing.relaxed.pause: 2s is outside 0..1s"},
       {"turn_time = 20",
-       "node.toml:1: turn_time: \"20\", must be a time with its unit, as 20us, 5ms or 3s"},
+       "node.toml:1: turn_time: \"20\", must be a whole number with its unit (ns, us, ms, s or "
+       "min), as 20us, 5ms or 3s"},
       {"turn_time = \"20 parsecs\"",
-       "node.toml:1: turn_time: \"20 parsecs\", must be a time with its unit, as 20us, 5ms or 3s"},
+       "node.toml:1: turn_time: \"20 parsecs\", must be a whole number with its unit (ns, us, ms, "
+       "s or min), as 20us, 5ms or 3s"},
       {"turn_time = \"9223372036854775807s\"",
-       "node.toml:1: turn_time: \"9223372036854775807s\", must be a time with its unit, as 20us, "
-       "5ms "
-       "or 3s"},
+       "node.toml:1: turn_time: \"9223372036854775807s\", must be a time that is not so long: "
+       "9223372036s are the most"},
+      {"[stealng]",
+       "node.toml:1: stealng: there is no such table, only stealing, pools, log_levels and "
+       "network"},
+      {"network = 5", "node.toml:1: network: must be a table, as [network]"},
+      {"[[pools]]", "node.toml:1: pools: must be a table, as [pools]"},
+      {"stealing = 3", "node.toml:1: stealing: must be a table, as [stealing]"},
       {"handler_stack_bytes = -1",
-       "node.toml:1: handler_stack_bytes: \"-1\", must be a size, as 262144 or 256KiB"},
+       "node.toml:1: handler_stack_bytes: \"-1\", must be a size in bytes or with its unit (KiB, "
+       "MiB or GiB), as 262144 or 256KiB"},
       {"policy = \"fair\"", "node.toml:1: policy: \"fair\", must be work-stealing or work-sharing"},
       {"log_level = \"loud\"",
        "node.toml:1: log_level: \"loud\", must be trace, debug, info, warning, error, panic or "
@@ -219,9 +233,24 @@ TEST_CASE("options file: log levels of behaviours") {
       "f:2: log_levels.words: is a table: put the name of the behaviour in quotes";
   CHECK(problem("[log_levels]\nwords.Counter = \"debug\"") == table);
   CHECK(problem("\n[log_levels.words]\nCounter = \"debug\"") == table);
-  CHECK(problem("log_levels = \"info\"") == "f:1: log_levels: unknown, the nearest is log_level");
+  CHECK(problem("log_levels = \"info\"") == "f:1: log_levels: must be a table, as [log_levels]");
   CHECK(problem("[log_levels]\n\"b\xC3\xBC\" = \"info\"")
             .starts_with("f:2: log_levels.b??: the name of a behaviour is of ASCII's characters"));
+}
+
+TEST_CASE("options file: who forgets the quotes is told") {
+  const auto problem = [](const std::string& contents) {
+    return std::string(ParseOptions(contents, "f").error().detail());
+  };
+  const std::string hint = "; names, times and sizes stand in quotes, as in log_level = \"info\"";
+  for (const std::string line : {"log_level = info", "turn_time = 20us", "policy=work-stealing"}) {
+    const std::string told = problem("# first\n" + line + "\nworkers = 4");
+    CHECK(told.starts_with("f:2: "));
+    CHECK(told.ends_with(hint));
+  }
+  for (const std::string line : {"workers = 08", "workers = ", "workers = 1\nworkers = 2"}) {
+    CHECK(problem(line).find("quotes") == std::string::npos);
+  }
 }
 
 TEST_CASE("options file: pools") {
@@ -251,7 +280,8 @@ admission_limit = "50ms"
   CHECK(problem("[pools.a]\npool_size = \"many\"") ==
         "f:2: pools.a.pool_size: \"many\", must be a whole number");
   CHECK(problem("[pools.a]\nadmission_limit = 50") ==
-        "f:2: pools.a.admission_limit: \"50\", must be a time with its unit, as 20us, 5ms or 3s");
+        "f:2: pools.a.admission_limit: \"50\", must be a whole number with its unit (ns, us, ms, s "
+        "or min), as 20us, 5ms or 3s");
   CHECK(problem("[pools]\na = 1") ==
         "f:2: pools.a: must be a table, as [pools.a] with pool_size = 8");
   CHECK(problem("[pools]\n\"\".pool_size = 1") ==

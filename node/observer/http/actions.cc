@@ -11,6 +11,7 @@
 
 #include <ergon/core/messages/envelope.h>
 #include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/host/pool_host.h>
 #include <ergon/gen/node.h>
 #include <ergon/gen/pool_change.h>
 #include <ergon/node/options/option_checks.h>
@@ -109,11 +110,10 @@ ObserverAnswer Act(gen::Process& self, const ObserverState& state, std::string_v
   gen::PID pid = self.Self();  // of this node
   pid.id = *id;
   const auto done = action.act(self, pid, parameters);
-  if (done) {
-    self.Log().Info("{} of {}: asked for over HTTP, and done", action.name, pid);
-    return {.body = "done\n"};
-  }
-  self.Log().Info("{} of {}: asked for over HTTP: {}", action.name, pid, done.error());
+  dynamic_cast<gen::PoolHost&>(self).LogChange(
+      fmt::format("{} of {}: asked for over HTTP{}", action.name, pid,
+                  done ? ", and done" : ": " + done.error().ToString()));
+  if (done) return {.body = "done\n"};
   return {.status = StatusOf(done.error()),
           .body = CleanText(done.error().ToString(), kLongestError) + '\n'};
 }

@@ -102,6 +102,16 @@ TEST_CASE("a process is killed, with its messages") {
   t.gate.Open();
 }
 
+TEST_CASE("an action is logged at each log level of the node but off") {
+  for (const gen::LogLevel level : {gen::LogLevel::kPanic, gen::LogLevel::kOff}) {
+    Observed t(WithActions(), {.log_level = level});
+    const gen::PID worker = t.node.Spawn(gen::Factory<kit::Worker>(t.workers)).value();
+    CHECK(t.Ask(PostText(Of("kill", worker), kAuthorized)).status == 200);
+    CHECK(t.log.Contains("kill of " + worker.ToString() + ": asked for over HTTP, and done") ==
+          (level != gen::LogLevel::kOff));
+  }
+}
+
 TEST_CASE("a process that is stopped handles first what waits") {
   Holding t;
   REQUIRE(t.node.Send(t.worker, kit::Job{7}));
