@@ -69,8 +69,10 @@ foreach(name IN LISTS LINES)
   target_compile_options(${name} PRIVATE -Wno-unused)
 endforeach()
 CMAKE
-# With the least work for the compiler.
-quietly cmake -S "$work/project" -B "$work/build" -G Ninja -DCMAKE_CXX_FLAGS=-O0 -DCMAKE_CXX_COMPILER="$compiler" \
+# With the least work for the compiler, and a quick linker; the page on building has the usual one.
+linker=()
+! command -v mold >/dev/null || linker=(-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=mold)
+quietly cmake -S "$work/project" -B "$work/build" -G Ninja -DCMAKE_CXX_FLAGS=-O0 -DCMAKE_CXX_COMPILER="$compiler" "${linker[@]}" \
   -DCMAKE_PREFIX_PATH="$prefix" -DPROGRAMS="$(IFS=';' && echo "${programs[*]}")" -DLINES="$(IFS=';' && echo "${lines[*]}")"
 quietly cmake --build "$work/build"
 

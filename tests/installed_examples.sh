@@ -67,9 +67,11 @@ sources=("${sources[@]/%/.cc}")
   (cd "$prefix/include" && find ergon -name '*.h' ! -name await.h ! -name boost_await.h ! -name cereal.h ! -path '*/packed/*') |
     sed 's/.*/#include <&>/'
 } | sort -u >"$work/project/headers.cc"
-# With the least work for the compiler.
+# With the least work for the compiler, and a quick linker; the first program of README.md has the usual one.
+linker=()
+! command -v mold >/dev/null || linker=(-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=mold)
 list() { (IFS=';' && echo "$*"); }
-quietly cmake -S "$work/project" -B "$work/build" -G Ninja -DCMAKE_CXX_FLAGS=-O0 \
+quietly cmake -S "$work/project" -B "$work/build" -G Ninja -DCMAKE_CXX_FLAGS=-O0 "${linker[@]}" \
   -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$prefix" -DSOURCE_DIR="$source_dir" \
   -DEXAMPLES="$(list "${examples[@]}")" -DOBJECTS="$(list "${objects[@]}")"
 quietly cmake --build "$work/build"

@@ -114,11 +114,10 @@ std::optional<Dump::Guarded> Dump::Look(gen::PID pid) const {
   ProcessCold& cold = process->Cold();
   std::lock_guard lock(cold.lock);
   if (!process->IsStill(pid)) return std::nullopt;
-  return Guarded{.name = cold.name,
-                 .behavior = gen::BehaviorNameOf(process->behavior()),
-                 .bound = process->IsPool() ? 0  // its own is for what missing workers would take
-                          : cold.mailbox.bound() != 0 ? cold.mailbox.bound()
-                                                      : process->mailbox().capacity()};
+  return Guarded{
+      .name = cold.name,
+      .behavior = gen::BehaviorNameOf(process->behavior()),
+      .bound = cold.mailbox.bound() != 0 ? cold.mailbox.bound() : process->mailbox().capacity()};
 }
 
 std::optional<Dump::Row> Dump::RowOf(gen::PID pid) const {

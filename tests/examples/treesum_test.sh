@@ -79,12 +79,13 @@ check 'two hundred levels' same deep
 # Directories whose names are parts of each other, files between them.
 mkdir random
 RANDOM=7
+letters='-./a0~ _!b'
 for i in {1..400}; do
   name=random
   for ((depth = RANDOM % 3; depth >= 0; --depth)); do
     part=
     for ((length = RANDOM % 3; length >= 0; --length)); do
-      part+=$(printf '%s' '-./a0~ _!b' | cut -c $((RANDOM % 10 + 1)))
+      part+=${letters:RANDOM % 10:1}
     done
     part=${part//\//+}
     [[ $part == . || $part == .. ]] && part=p
