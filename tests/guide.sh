@@ -33,17 +33,20 @@ for page in "$guide"/*.md; do
 done
 
 programs=()
-lines=()
+lines=0
+{
+  printf '#include <ergon/%s.h>\n' act/pool gen/node_change node/node node/observer
+  echo 'using namespace ergon;'
+} >"$work/project/lines.cc"
 for block in "$work/blocks"/*.cpp; do
   name=$(basename "$block" .cpp)
   if ! grep -q '^int main(' "$block"; then
-    lines+=("$name")
+    lines=$((lines + 1))
     {
-      printf '#include <ergon/%s.h>\n' act/pool gen/node_change node/node node/observer
-      printf 'using namespace ergon;\nvoid Lines(gen::Node& node);\nvoid Lines(gen::Node& node) {\n'
+      printf 'namespace %s {\nvoid Lines(gen::Node& node);\nvoid Lines(gen::Node& node) {\n' "$name"
       cat "$block"
-      echo '}'
-    } >"$work/project/$name.cc"
+      printf '}\n}  // namespace %s\n' "$name"
+    } >>"$work/project/lines.cc"
     continue
   fi
   if [[ $name != building_1 ]]; then  # that has a project of its own
@@ -53,7 +56,7 @@ for block in "$work/blocks"/*.cpp; do
   [[ -s $work/blocks/${name%_*}_$((${name##*_} + 1)).text ]] ||
     fail "${name%_*}.md does not say what its program prints, block ${name##*_}"
 done
-[[ ${#programs[@]} -ge 7 && ${#lines[@]} -ge 1 ]] || fail "only ${#programs[@]} programs were found"
+[[ ${#programs[@]} -ge 7 && $lines -ge 1 ]] || fail "only ${#programs[@]} programs were found"
 
 cat >"$work/project/CMakeLists.txt" <<'CMAKE'
 cmake_minimum_required(VERSION 3.25)
@@ -64,16 +67,14 @@ link_libraries(ergon::ergon ergon::testkit)
 foreach(program IN LISTS PROGRAMS)
   add_executable(${program} ${program}.cc)
 endforeach()
-foreach(name IN LISTS LINES)
-  add_library(${name} OBJECT ${name}.cc)
-  target_compile_options(${name} PRIVATE -Wno-unused)
-endforeach()
+add_library(lines OBJECT lines.cc)
+target_compile_options(lines PRIVATE -Wno-unused)
 CMAKE
 # With the least work for the compiler, and a quick linker; the page on building has the usual one.
 linker=()
 ! command -v mold >/dev/null || linker=(-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=mold)
 quietly cmake -S "$work/project" -B "$work/build" -G Ninja -DCMAKE_CXX_FLAGS=-O0 -DCMAKE_CXX_COMPILER="$compiler" "${linker[@]}" \
-  -DCMAKE_PREFIX_PATH="$prefix" -DPROGRAMS="$(IFS=';' && echo "${programs[*]}")" -DLINES="$(IFS=';' && echo "${lines[*]}")"
+  -DCMAKE_PREFIX_PATH="$prefix" -DPROGRAMS="$(IFS=';' && echo "${programs[*]}")"
 quietly cmake --build "$work/build"
 
 # The page on building: its own CMakeLists.txt, and its program.

@@ -386,11 +386,15 @@ TEST_CASE(
     cluster.b.SpawnRegister("listener", gen::Factory<Listener>(seen)).value();
     cluster.a.SpawnRegister("listener", gen::Factory<Listener>(ignored)).value();
     const gen::ProcessID on_a{"listener", cluster.a.Name()};
-    cluster.b
-        .Spawn([&, on_a](gen::Process& self) {
-          while (self.Send(on_a, Line{0, std::string(1'000, 'x')})) (void)self.Sleep(0ns);
-        })
-        .value();
+    std::atomic<bool> is_over{false};
+    const gen::PID flooding =
+        cluster.b
+            .Spawn([&, on_a](gen::Process& self) {
+              while (!is_over && self.Send(on_a, Line{0, std::string(1'000, 'x')})) {
+                (void)self.Sleep(0ns);
+              }
+            })
+            .value();
     REQUIRE(kit::Eventually([&] { return ignored->size() > 100; }));
     int sent = 0;
     while (sent < kMessages) {
@@ -400,6 +404,8 @@ TEST_CASE(
     CHECK(cluster.a.Info().dropped_no_connection == 0);
     CHECK_FALSE(cluster.log_a.Contains("closed by the other side"));
     CHECK(kit::Eventually([&] { return seen->size() == kMessages; }));
+    is_over = true;
+    CHECK(cluster.b.WaitProcess(flooding));
   }
 }
 
@@ -617,8 +623,8 @@ class Certificates {
     const std::string in = "cd " + folder_ + " && ";
     REQUIRE(std::system(
                 (in +
-                 "openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 "
-                 "-subj /CN=authority 2>/dev/null && openssl req -newkey rsa:2048 -nodes -keyout "
+                 "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ca.key -out ca.pem -days 2 "
+                 "-subj /CN=authority 2>/dev/null && openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "
                  "node.key -out node.csr -subj /CN=node 2>/dev/null && printf "
                  "'subjectAltName=" +
                  names +
