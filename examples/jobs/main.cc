@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <iostream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -52,7 +53,7 @@ std::string Table(const std::vector<Job>& jobs) {
 int RunAll(const Options& options) {
   auto jobs = Load(options.file);
   if (!jobs) {
-    fmt::print(stderr, "jobs: {}: {}\n", options.file, jobs.error().detail());
+    std::cerr << fmt::format("jobs: {}: {}\n", options.file, jobs.error().detail());
     return 2;
   }
   std::signal(SIGPIPE, SIG_IGN);  // jobs go on when nobody reads any more
@@ -102,7 +103,7 @@ int main(int argc, char** argv) {
     if (const int* status = std::get_if<int>(&options)) return *status;
     return jobs::RunAll(std::get<jobs::Options>(options));
   } catch (const std::exception& error) {
-    fmt::print(stderr, "jobs: {}\n", error.what());
+    std::cerr << fmt::format("jobs: {}\n", error.what());
     return 1;
   }
 }

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <iostream>
 #include <memory>
 #include <variant>
 
@@ -26,7 +27,8 @@ namespace {
 // Whether all that was printed has been written.
 bool Written() {
   if (std::fflush(stdout) == 0) return true;
-  fmt::print(stderr, "line_server: cannot write to standard output: {}\n", std::strerror(errno));
+  std::cerr << fmt::format("line_server: cannot write to standard output: {}\n",
+                           std::strerror(errno));
   return false;
 }
 
@@ -38,7 +40,7 @@ int Run(const Options& options) {
   const auto traffic = std::make_shared<Traffic>();
   auto root = node.Spawn(gen::Factory<Root>(options, traffic));
   if (!root) {
-    fmt::print(stderr, "line_server: {}\n", root.error().ToString());
+    std::cerr << fmt::format("line_server: {}\n", root.error().ToString());
     return 1;
   }
   fmt::print("listening at {} port {}\n", options.address, traffic->port.load());
@@ -58,7 +60,7 @@ int main(int argc, char** argv) {
     if (const int* status = std::get_if<int>(&options)) return *status;
     return line_server::Run(std::get<line_server::Options>(options));
   } catch (const std::exception& error) {
-    fmt::print(stderr, "line_server: {}\n", error.what());
+    std::cerr << fmt::format("line_server: {}\n", error.what());
     return 1;
   }
 }

@@ -1,6 +1,7 @@
 // logpipe: reads lines of logs from files and from UDP, and writes those that matter as JSON. See README.md.
 #include <csignal>
 #include <exception>
+#include <iostream>
 #include <memory>
 #include <variant>
 
@@ -49,13 +50,13 @@ int Run(Options options) {
   options.node.stop_on_signal = true;
   const auto traffic = std::make_shared<Traffic>();
   if (const auto pumped = Pump(options, traffic); !pumped) {
-    fmt::print(stderr, "logpipe: {}\n", pumped.error().ToString());
+    std::cerr << fmt::format("logpipe: {}\n", pumped.error().ToString());
     return 1;
   }
   const std::uint64_t read = traffic->read;
   const std::uint64_t written = traffic->written;
-  fmt::print(stderr, "read {} lines: {} written, {} left out, {} malformed\n", read, written,
-             traffic->left_out.load(), traffic->malformed.load());
+  std::cerr << fmt::format("read {} lines: {} written, {} left out, {} malformed\n", read, written,
+                           traffic->left_out.load(), traffic->malformed.load());
   const bool is_all = read == written + traffic->left_out + traffic->malformed;
   return is_all && traffic->failed == 0 ? 0 : 1;
 }
@@ -69,7 +70,7 @@ int main(int argc, char** argv) {
     if (const int* status = std::get_if<int>(&options)) return *status;
     return logpipe::Run(std::get<logpipe::Options>(std::move(options)));
   } catch (const std::exception& error) {
-    fmt::print(stderr, "logpipe: {}\n", error.what());
+    std::cerr << fmt::format("logpipe: {}\n", error.what());
     return 1;
   }
 }

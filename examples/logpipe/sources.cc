@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <iostream>
 #include <system_error>
 #include <utility>
 
@@ -96,7 +97,7 @@ long FileSource::ReadChunk() {
     if (bytes >= 0) return bytes;
     error = errno;  // here: this may be another thread afterwards
   }
-  fmt::print(stderr, "logpipe: {}: {}\n", name_, ErrorText(error));
+  std::cerr << fmt::format("logpipe: {}: {}\n", name_, ErrorText(error));
   ++traffic_->failed;
   return -1;
 }
@@ -151,8 +152,8 @@ gen::Status UdpSource::Init(const gen::Args&) {
         gen::Reason::Error(fmt::format("cannot take datagrams at {} port {}: {}", options_.address,
                                        *options_.udp, error.message())));
   }
-  fmt::print(stderr, "listening at {} port {}\n", options_.address,
-             socket_->local_endpoint().port());
+  std::cerr << fmt::format("listening at {} port {}\n", options_.address,
+                           socket_->local_endpoint().port());
   (void)Send(Self(), Receive{});
   return gen::Continue();
 }

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <iostream>
 #include <string>
 #include <utility>
 #include <variant>
@@ -30,7 +31,7 @@ using namespace ergon;
 namespace {
 
 int Fail(const std::string& why) {
-  fmt::print(stderr, "price_service: {}\n", why);
+  std::cerr << fmt::format("price_service: {}\n", why);
   return 1;
 }
 int Fail(const gen::Error& error) { return Fail(error.ToString()); }
@@ -86,7 +87,7 @@ int main(int argc, char** argv) {
     if (const int* status = std::get_if<int>(&options)) return *status;
     return price_service::Run(std::get<price_service::Options>(std::move(options)));
   } catch (const std::exception& error) {
-    fmt::print(stderr, "price_service: {}\n", error.what());
+    std::cerr << fmt::format("price_service: {}\n", error.what());
     return 1;
   }
 }

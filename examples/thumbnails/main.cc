@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <iostream>
 #include <memory>
 #include <variant>
 
@@ -24,12 +25,13 @@ namespace {
 // Whether all that was printed has been written.
 bool Written() {
   if (std::fflush(stdout) == 0) return true;
-  fmt::print(stderr, "thumbnails: cannot write to standard output: {}\n", std::strerror(errno));
+  std::cerr << fmt::format("thumbnails: cannot write to standard output: {}\n",
+                           std::strerror(errno));
   return false;
 }
 
 int Fail(const gen::Error& error) {
-  fmt::print(stderr, "thumbnails: {}\n", error.ToString());
+  std::cerr << fmt::format("thumbnails: {}\n", error.ToString());
   return 1;
 }
 
@@ -60,7 +62,7 @@ int main(int argc, char** argv) {
     if (const int* status = std::get_if<int>(&options)) return *status;
     return thumbnails::Run(std::get<thumbnails::Options>(options));
   } catch (const std::exception& error) {
-    fmt::print(stderr, "thumbnails: {}\n", error.what());
+    std::cerr << fmt::format("thumbnails: {}\n", error.what());
     return 1;
   }
 }

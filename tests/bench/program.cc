@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <iostream>
 
 #include <fmt/format.h>
 
@@ -58,13 +59,13 @@ void PrintList(const Program& program) {
 // What is left in a buffer is written only at the end of a program, which nobody hears of.
 int Written(const Program& program) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
-  fmt::print(stderr, "{}: cannot write to standard output: {}\n", program.name,
-             std::strerror(errno));
+  std::cerr << fmt::format("{}: cannot write to standard output: {}\n", program.name,
+                           std::strerror(errno));
   return 1;
 }
 
 int Usage(const Program& program, const std::string& problem) {
-  fmt::print(stderr, "{0}: {1}; see {0} --help\n", program.name, problem);
+  std::cerr << fmt::format("{0}: {1}; see {0} --help\n", program.name, problem);
   return 2;
 }
 
@@ -128,7 +129,7 @@ int Run(const Program& program, int count, char** words) {
   try {
     return Answer(program, {words + 1, words + count});
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}: {}\n", program.name, error.what());
+    std::cerr << fmt::format("{}: {}\n", program.name, error.what());
     return 1;
   }
 }

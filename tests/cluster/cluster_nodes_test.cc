@@ -410,7 +410,7 @@ TEST_CASE(
 }
 
 TEST_CASE("cluster: simultaneous connects become one connection, and lose nothing") {
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < kit::Scaled(40, 2); ++round) {
     Cluster cluster("both" + std::to_string(round));
     CAPTURE(round);
     const auto seen = std::make_shared<Seen>();
@@ -621,17 +621,18 @@ class Certificates {
     REQUIRE(::mkdtemp(name) != nullptr);
     folder_ = name;
     const std::string in = "cd " + folder_ + " && ";
-    REQUIRE(std::system(
-                (in +
-                 "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ca.key -out ca.pem -days 2 "
-                 "-subj /CN=authority 2>/dev/null && openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "
-                 "node.key -out node.csr -subj /CN=node 2>/dev/null && printf "
-                 "'subjectAltName=" +
-                 names +
-                 "' > names && openssl x509 -req -in "
-                 "node.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out node.pem -days 2 "
-                 "-extfile names 2>/dev/null")
-                    .c_str()) == 0);
+    REQUIRE(std::system((in +
+                         "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes "
+                         "-keyout ca.key -out ca.pem -days 2 "
+                         "-subj /CN=authority 2>/dev/null && openssl req -newkey ec -pkeyopt "
+                         "ec_paramgen_curve:P-256 -nodes -keyout "
+                         "node.key -out node.csr -subj /CN=node 2>/dev/null && printf "
+                         "'subjectAltName=" +
+                         names +
+                         "' > names && openssl x509 -req -in "
+                         "node.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out node.pem -days 2 "
+                         "-extfile names 2>/dev/null")
+                            .c_str()) == 0);
   }
   ~Certificates() { (void)std::system(("rm -r " + folder_).c_str()); }
   Certificates(const Certificates&) = delete;

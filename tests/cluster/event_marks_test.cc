@@ -237,8 +237,8 @@ TEST_CASE("event marks: what a full mailbox has not taken does not come later") 
 
 TEST_CASE("event marks: any sequence of subscriptions while values are published, and cuts") {
   constexpr int kProcesses = 4;
-  constexpr int kEnough = 3000;
-  constexpr int kCuts = 20;
+  constexpr int kEnough = kit::Scaled(3000, 3);
+  constexpr int kCuts = kit::Scaled(20, 3);
   constexpr int kBetweenCuts = 300;  // values that were taken
   Cluster cluster("any_sequence");
   const Producing prices(cluster.b, 1'000'000);

@@ -52,6 +52,13 @@ echo '<11>a: one' >'[a,b]'
 run '[a,b]'
 check 'a file with an odd name' says 'read 1 lines: 1 written'
 
+status=0
+"$program" empty 2>/dev/full || status=$?
+check 'a full standard error ends nothing' is $status 0
+status=0
+"$program" nowhere 2>/dev/full || status=$?
+check 'nor does it change the exit status' is $status 1
+
 timeout 20 "$program" <&- >out 2>err
 check 'a closed input' is $? 1
 check 'is told' says 'Bad file descriptor'

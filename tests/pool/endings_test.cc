@@ -119,7 +119,7 @@ TEST_CASE(
     "room") {
   for (const Ending ending : {Ending::kExitSignal, Ending::kStopProcess, Ending::kNodeStop}) {
     ForEachStrategy([&](const act::PoolStrategy& strategy) {
-      for (int round = 0; round < 5; ++round) {
+      for (int round = 0; round < kit::Scaled(5, 2); ++round) {
         const Accepted accepted = EndUnderFire(strategy, ending);
         CHECK(accepted.all > 200);
         CHECK(accepted.lost == 0);

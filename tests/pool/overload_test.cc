@@ -269,7 +269,7 @@ class BurstWorker : public kit::Worker {
 };
 
 TEST_CASE("A burst of 10^6 into an unbounded pool: all handled, and the memory returns") {
-  constexpr int kBurst = kit::Scaled(1'000'000, 10);
+  constexpr int kBurst = kit::Scaled(1'000'000);
   const std::size_t before = core::EnvelopePoolUsage().mapped_bytes;
   kit::NodeFixture fixture;
   for (int round = 0; round < 3; ++round) {

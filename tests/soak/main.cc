@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <iostream>
 #include <thread>
 #include <variant>
 
@@ -99,9 +100,10 @@ class Soak {
     if (!shows_progress_ || passed < Seconds(5)) return;
     const std::uint64_t handled = stage_.ledger.Started();
     const gen::NodeInfo info = node_.Info();
-    fmt::print(stderr, "{} messages, {:.0f}/s, {} failures, {} processes, {:.1f} MB\n", handled,
-               static_cast<double>(handled - last_handled_) / passed.count(), info.processes_failed,
-               info.processes, static_cast<double>(ResidentBytes()) / 1e6);
+    std::cerr << fmt::format("{} messages, {:.0f}/s, {} failures, {} processes, {:.1f} MB\n",
+                             handled, static_cast<double>(handled - last_handled_) / passed.count(),
+                             info.processes_failed, info.processes,
+                             static_cast<double>(ResidentBytes()) / 1e6);
     last_progress_ = now;
     last_handled_ = handled;
   }
@@ -144,7 +146,8 @@ int Main(int count, char** words) {
   // Whoever does not end in time would keep the program from telling.
   const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   if (!written) {
-    fmt::print(stderr, "ergon-soak: cannot write to standard output: {}\n", std::strerror(errno));
+    std::cerr << fmt::format("ergon-soak: cannot write to standard output: {}\n",
+                             std::strerror(errno));
   }
   node.Stop();
   return holds && written ? 0 : 1;
@@ -158,7 +161,7 @@ int main(int count, char** words) {
   try {
     return ergon::soak::Main(count, words);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "ergon-soak: {}\n", error.what());
+    std::cerr << fmt::format("ergon-soak: {}\n", error.what());
     return 1;
   }
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <exception>
 #include <future>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -88,7 +89,8 @@ int Run(const Options& options) {
   for (std::uint64_t i = 0; i < options.connections; ++i) {
     auto client = node.Spawn(gen::Factory<Client>(options));
     if (!client) {
-      fmt::print(stderr, "line_client: connection {}: {}\n", i + 1, client.error().ToString());
+      std::cerr << fmt::format("line_client: connection {}: {}\n", i + 1,
+                               client.error().ToString());
       return 1;
     }
     clients.push_back(*client);
@@ -104,12 +106,13 @@ int Run(const Options& options) {
     const auto problem = outcome.get();
     if (problem && problem->empty()) continue;
     if (++failed > 3) continue;  // they are all alike
-    fmt::print(stderr, "line_client: {}\n", problem ? *problem : problem.error().ToString());
+    std::cerr << fmt::format("line_client: {}\n", problem ? *problem : problem.error().ToString());
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started;
   const std::uint64_t lines = options.connections * options.lines;
   if (failed != 0) {
-    fmt::print(stderr, "line_client: {} of {} connections failed\n", failed, options.connections);
+    std::cerr << fmt::format("line_client: {} of {} connections failed\n", failed,
+                             options.connections);
     return 1;
   }
   fmt::print("{} connections at once, {} lines each, all answered in {:.2f} s, {:.0f} a second\n",
@@ -143,13 +146,13 @@ int main(int argc, char** argv) {
     fmt::print("{}", app.help());
     return 0;
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "line_client: {}\nTry 'line_client --help'.\n", error.what());
+    std::cerr << fmt::format("line_client: {}\nTry 'line_client --help'.\n", error.what());
     return 2;
   }
   try {
     return line_client::Run(options);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "line_client: {}\n", error.what());
+    std::cerr << fmt::format("line_client: {}\n", error.what());
     return 1;
   }
 }

@@ -201,7 +201,7 @@ TEST_CASE("mailbox: stress, no lost wake-up") {
 
 // The same with three senders at once, one on each lane.
 TEST_CASE("mailbox: stress, no lost wake-up among three senders") {
-  constexpr std::uint64_t kRounds = kSanitized ? 10'000 : 200'000;
+  constexpr std::uint64_t kRounds = kSanitized ? 5'000 : 200'000;
   Process process(0);
   std::atomic<bool> done{false};
   std::atomic<bool> stuck{false};

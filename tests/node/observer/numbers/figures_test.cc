@@ -17,7 +17,7 @@
 
 namespace ergon::node::figures_test {
 
-constexpr int kSlices = 3;
+constexpr int kSlices = kit::kSanitized ? 2 : 3;
 constexpr int kProcesses = kSlices * 4'096;
 
 // Calls a function before each turn.
