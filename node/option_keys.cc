@@ -79,6 +79,7 @@ constexpr std::array kEntries = {
     ERGON_OPTION(log_level, "lowest level of log lines"),
     ERGON_OPTION(log_format, "what log lines look like: text, or objects of JSON"),
     ERGON_OPTION(log_burst, "log lines a second of a name or behaviour and level; 0: any number"),
+    ERGON_OPTION(drops_remembered, "dropped messages that are remembered, 0..4096"),
     ERGON_OPTION(shutdown_timeout, "how long processes may take to end in order, or infinite"),
     ERGON_OPTION(shutdown_deadline, "a node that has not ended then ends the program; 0: never"),
     ERGON_OPTION(creation, "tells incarnations of the node apart, 4 or more; 0: chosen"),

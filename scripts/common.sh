@@ -1,5 +1,6 @@
 # What the scripts in this folder share; sourced by each.
 # shellcheck shell=bash
+unset CDPATH  # with it `cd` prints where it goes
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 jobs=$(nproc 2>/dev/null || echo 2)
 
@@ -22,12 +23,15 @@ tsan_prefix() {
   fi
 }
 
-# usage_if_asked "$@": prints the comment at the head of the calling script for -h and --help.
+# usage_if_asked ARGUMENT...: prints the comment at the head of the calling script if one of them is -h or --help.
 usage_if_asked() {
-  if [[ ${1:-} == -h || ${1:-} == --help ]]; then
-    sed -n '2,/^\([^#]\|$\)/{/^#/!d;s/^# \{0,1\}//;p}' "$0"
-    exit 0
-  fi
+  local argument
+  for argument in "$@"; do
+    if [[ $argument == -h || $argument == --help ]]; then
+      sed -n '2,/^\([^#]\|$\)/{/^#/!d;s/^# \{0,1\}//;p}' "$0"
+      exit 0
+    fi
+  done
 }
 
 # sanitizer_compiler: prints the compiler of the builds with sanitizers, if that is not the default one or the one that CXX

@@ -57,6 +57,8 @@ check 'with a file of two lines' keeps_secret "--token-file: \"two_lines\": $unu
 check 'with a token of other letters' keeps_secret "--token-file: \"letters\": $unusable" --once "$port" --token-file letters
 ERGON_OBSERVER_TOKEN=$'a-secret\rof-this-test' check 'with such a one in the environment' keeps_secret \
   "ERGON_OBSERVER_TOKEN: $unusable" --once "$port"
+: >empty
+check 'with an empty file' fails '--token-file: "empty": it is empty' --once "$port" --token-file empty
 check 'without the file' fails '--token-file: "none": No such file or directory' --once "$port" --token-file none
 check 'without a terminal' fails 'there is no terminal: --once prints one screen as plain text' "$port" --token-file token
 check 'nobody there' fails 'nobody listens at 127.0.0.1:1: start an observer in the program' --once 1

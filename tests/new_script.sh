@@ -48,7 +48,7 @@ for name in 1st my-project 'two words' 'a;b' 'größe' _first; do
   refused "'$name' is no name for a project: it takes letters, digits and '_', a letter first" "new/$name"
 done
 for name in all ALL_BUILD clean codegen edit_cache help install INSTALL package PACKAGE package_source preinstall \
-  rebuild_cache RUN_TESTS test ZERO_CHECK CMakeFiles Testing; do
+  rebuild_cache RUN_TESTS test ZERO_CHECK CMakeFiles Makefile Testing; do
   refused "'$name' is no name for a project: CMake uses it" "$name"
 done
 long=$(printf 'x%.0s' {1..65})
