@@ -10,7 +10,8 @@ namespace ergon::node {
 }
 [[nodiscard]] inline gen::Error NoStackError() {
   return gen::Error(gen::ErrorCode::kTooManyCalls,
-                    "no memory map left for one more stack (see vm.max_map_count)");
+                    "no memory map left for one more stack: raise it with the sysctl "
+                    "vm.max_map_count, or use Request");
 }
 
 }  // namespace ergon::node
