@@ -122,6 +122,7 @@ gen::Result<void> Process::PassOn(gen::PID to, core::Envelope& envelope, bool ma
     const auto stays_here = [&] {
       (void)passed.release();  // still the one being handled
       envelope.flags |= tagged;
+      envelope.generation = head.generation;  // who refused it has written its own
       if (routed) mark.PutBack(envelope);
       if (IsTick(envelope)) (void)rooms_.ticks.NoteTaken(envelope);
     };

@@ -159,8 +159,8 @@ core::TurnEnd ProcessRunner::RunMessages(std::int64_t now) {
                                                         : mailbox_.TryIdle(TakesMain());
     if (is_idle) return core::TurnEnd::kIdle;
     // The right to run may have been given up and taken back, and the slot may have a new process
-    // since, with a thread of its own.
-    if (dispatcher_ != &core::Worker::Current()->dispatcher()) {
+    // since, with a thread of its own, or with a handler that waits: RunTurn knows how to go on with that.
+    if (dispatcher_ != &core::Worker::Current()->dispatcher() || parked_ != nullptr) {
       Schedule();
       return core::TurnEnd::kIdle;
     }

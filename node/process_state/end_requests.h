@@ -11,18 +11,15 @@ class EndRequests {
  public:
   // -- those who ask --
 
-  // Notes a kill, after its signal was pushed: so the process handles not even an urgent message before it. A flag that
-  // overwrites a later process's flag leaves that process its signal.
+  // Notes a kill, after its signal was pushed: so the process handles not even an urgent message before it. The slot may
+  // have a later process that was killed, and that has taken its signal: that note stays.
   void NoteKilled(std::uint32_t generation) noexcept {
-    killed_.store(generation, std::memory_order_relaxed);
+    Note(killed_, generation, std::memory_order_relaxed);
   }
   // Notes a request to stop after what waits in the mailbox. The slot may have a later process with such a request:
   // that one stays.
   void NoteStopAsked(std::uint32_t generation) noexcept {
-    std::uint32_t noted = stopping_.load(std::memory_order_relaxed);
-    while (static_cast<std::int32_t>(generation - noted) > 0 &&
-           !stopping_.compare_exchange_weak(noted, generation, std::memory_order_seq_cst)) {
-    }
+    Note(stopping_, generation, std::memory_order_seq_cst);
   }
 
   [[nodiscard]] bool IsKilled(std::uint32_t generation) const noexcept {
@@ -45,6 +42,14 @@ class EndRequests {
   void SetHeedExits(bool heed) noexcept { heeds_exits_.store(heed, std::memory_order_relaxed); }
 
  private:
+  static void Note(std::atomic<std::uint32_t>& latest, std::uint32_t generation,
+                   std::memory_order order) noexcept {
+    std::uint32_t noted = latest.load(std::memory_order_relaxed);
+    while (static_cast<std::int32_t>(generation - noted) > 0 &&
+           !latest.compare_exchange_weak(noted, generation, order)) {
+    }
+  }
+
   std::atomic<std::uint32_t> killed_{0};
   std::atomic<std::uint32_t> stopping_{0};
   std::atomic<bool> trap_exit_{false};

@@ -1,8 +1,13 @@
 #include <atomic>
+#include <future>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <ergon/act/pool.h>
+#include <ergon/node/process_state/slot.h>
+
+#include <kit/gate.h>
 
 #include "subject.h"
 
@@ -216,6 +221,61 @@ TEST_CASE("forward: for the pool a worker that has forwarded has handled the mes
                        {.timeout = kit::kDeadline, .priority = gen::MessagePriority::kHigh})
             .value() == 50);
   CHECK(test.Ended(pool));
+}
+
+TEST_CASE("forward: what nobody has taken can be stashed, and is handled afterwards") {
+  Notes<int> notes;
+  std::atomic<int> refused{0};
+  gen::PID full;
+  TestNode test({.workers = 2});
+  kit::ThreadGate gate;  // opens before the node ends
+  // What it cannot pass on waits until it gets a 0.
+  const auto take = [&](Subject& self, gen::Message& message) {
+    const int value = message.As<Ask>()->value;
+    if (value != 0 && refused < 2) {
+      CHECK(self.Forward(full, message).error() == gen::ErrProcessMailboxFull);
+      CHECK(self.Stash(message));
+      ++refused;
+      return false;
+    }
+    notes.Add(value);
+    if (value == 0) CHECK(self.UnstashAll() == 2);
+    return true;
+  };
+  const gen::PID passes = test.Spawn(
+      {.message =
+           [&](Subject& self, gen::PID, gen::Message& message) {
+             (void)take(self, message);
+             return gen::Continue();
+           },
+       .call = [&](Subject& self, gen::PID, gen::Ref, gen::Message& request) -> gen::CallResult {
+         if (!take(self, request)) return gen::NoReply();
+         return gen::Reply(30);
+       }});
+  // In a place that others have had: whoever refuses a message has looked at it as at one for the process there.
+  for (;;) {
+    full = test.Spawn({.message =
+                           [hold = gate.Holder()](Subject&, gen::PID, gen::Message&) {
+                             hold();
+                             return gen::Continue();
+                           }},
+                      {.mailbox_size = 1});
+    if (GenerationOf(full) != GenerationOf(passes)) break;
+    CHECK(test.node.Kill(full));
+    REQUIRE(test.Ended(full));
+  }
+  CHECK(test.node.Send(full, Ask{1}));
+  REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
+  CHECK(test.node.Send(full, Ask{2}));
+
+  CHECK(test.node.Send(passes, Ask{2}));
+  auto answer =
+      std::async(std::launch::async, [&] { return test.node.Call<int>(passes, Ask{3}, kPatient); });
+  REQUIRE(kit::Eventually([&] { return refused == 2; }));
+  CHECK(test.node.Send(passes, Ask{0}));
+  CHECK(answer.get().value() == 30);
+  CHECK(notes.All() == std::vector{0, 2, 3});
+  gate.Open();
 }
 
 }  // namespace
