@@ -178,12 +178,22 @@ PoolQueue::Turn PoolQueue::TakeTurn(std::uint64_t member, Lane& lane, std::deque
 std::optional<PoolQueue::Turn> PoolQueue::TakeTurn() {
   while (!runnable_.empty()) {
     const std::uint64_t member = runnable_.front();
-    runnable_.pop_front();
     Lane* lane = Find(member);
-    if (lane == nullptr || !lane->free || lane->queue.empty()) continue;
+    if (lane == nullptr || !lane->free || lane->queue.empty()) {
+      runnable_.pop_front();
+      continue;
+    }
     const bool own = common_.empty() || lane->queue.front().number < common_.front().number;
+    if (!own) {  // whoever has been free longest goes first
+      if (auto turn = TakeCommonTurn()) return turn;
+    }
+    runnable_.pop_front();
     return TakeTurn(member, *lane, own ? lane->queue : common_);
   }
+  return TakeCommonTurn();
+}
+
+std::optional<PoolQueue::Turn> PoolQueue::TakeCommonTurn() {
   while (!common_.empty() && !free_.empty()) {
     const std::uint64_t member = free_.front();
     free_.pop_front();

@@ -95,6 +95,8 @@ class PoolQueue {
   void ReleaseInFlight(Lane& lane);
   void MoveAway(std::uint64_t member);
   Turn TakeTurn(std::uint64_t member, Lane& lane, std::deque<Item>& queue);
+  // Of what any member may handle, for whoever has been free longest.
+  std::optional<Turn> TakeCommonTurn();
   template <class Function>
   void ForEachQueue(Function function);
   // Takes the oldest among the first message of each queue that `may` be taken.

@@ -108,6 +108,7 @@ void PoolRotationForwarder::Resized() { SetDuties(); }
 void PoolRotationForwarder::OptionsChanged() {
   host_.SetSenderRules(RulesOf(options_));
   SetDuties();
+  if (wants_all_) LetMessagesCome(true);  // by the bound of now
 }
 
 void PoolRotationForwarder::Retry() {

@@ -180,14 +180,16 @@ gen::Result<bool> Events::Publish(gen::Atom name, gen::Ref token, const IsReady&
   bool are_ready = true;
   for (const auto& [node, count] : entry->elsewhere) are_ready &= is_ready(node);
   if (!are_ready) return false;
-  ++entry->published;
   if (entry->options.buffer != 0) {
-    if (entry->buffer.size() == static_cast<std::size_t>(entry->options.buffer)) {
+    // What may throw comes first.
+    former.reserve(1);
+    entry->buffer.push_back(make());
+    if (entry->buffer.size() > static_cast<std::size_t>(entry->options.buffer)) {
       former.push_back(std::move(entry->buffer.front()));
       entry->buffer.pop_front();
     }
-    entry->buffer.push_back(make());
   }
+  ++entry->published;
   for (const auto& [subscriber, how] : entry->subscribers) deliver(subscriber, entry->published);
   return true;
 }

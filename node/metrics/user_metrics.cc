@@ -97,7 +97,6 @@ gen::Result<Handle> UserMetrics::FindOrMake(Wanted wanted, Make make) {
         fmt::format("name: \"{}\": would take {} {} of /metrics; {} of {} are taken", wanted.name,
                     lines, lines == 1 ? "line" : "lines", count_, kMost));
   }
-  count_ += lines;
   Handle handle(make());
   if (found == families_.end()) {
     wanted.family.metrics.begin()->second = handle;
@@ -105,6 +104,7 @@ gen::Result<Handle> UserMetrics::FindOrMake(Wanted wanted, Make make) {
   } else {
     found->second.metrics.emplace(labels, handle);
   }
+  count_ += lines;
   return handle;
 }
 

@@ -35,7 +35,12 @@ class SuspendedSender final : public WaitingSender {
   // `id`: of the wait of `self`.
   SuspendedSender(gen::PID receiver, core::EnvelopePtr& message, const Rooms& rooms, gen::PID self,
                   std::uint64_t id)
-      : WaitingSender(receiver, message), rooms_(rooms), self_(self), id_(id) {}
+      : WaitingSender(receiver, message),
+        rooms_(rooms),
+        self_(self),
+        id_(id),
+        signal_(core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
+                                 core::Lane::kMain)) {}
   ~SuspendedSender() {
     if (stands_in_line_) (void)Leave();
   }
@@ -49,17 +54,13 @@ class SuspendedSender final : public WaitingSender {
     return rooms_.back_pressure.Leave(*this);
   }
   // Ignored when it does not wait any more.
-  void Wake() override {
-    (void)rooms_.delivery.Respond(
-        self_, id_,
-        core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
-                         core::Lane::kMain));
-  }
+  void Wake() override { (void)rooms_.delivery.Respond(self_, id_, std::move(signal_)); }
 
  private:
   const Rooms& rooms_;
   const gen::PID self_;
   const std::uint64_t id_;
+  core::EnvelopePtr signal_;  // made before it is needed: who has been served must hear of that
   bool stands_in_line_ = false;
 };
 

@@ -86,6 +86,13 @@ TEST_CASE("observer answers: processes, and what is known of each") {
     CHECK(info(Term::List({Atom("registered_name"), Atom("current_function")})).ToString() ==
           "[{registered_name,counter},{current_function,{'Counter',idle,0}}]");
     CHECK(info(Term()).size() == 0);
+    // One item may be as long as the process has links.
+    CHECK(info(Term::List(std::vector<Term>(64, Atom("links")))).size() == 64);
+    CHECK(asker
+              .Try("erlang", "process_info",
+                   {Term(pid), Term::List(std::vector<Term>(65, Atom("links")))})
+              .error()
+              .AsAtom() == gen::Atom("badarg"));
     CHECK(asker.Erlang("process_info", {Term(pid)}).size() > 10);
     CHECK(asker.Ask("proc_lib", "translate_initial_call", {Term(pid)}).ToString() ==
           "{'Counter',init,1}");

@@ -570,6 +570,44 @@ TEST_CASE("remote code: a link is lost once, also before its process has heard t
   }
 }
 
+TEST_CASE("remote code: a peer that answers before it says whom it started makes no link") {
+  ErlangOptions options = ClusterOptions();
+  options.listen_port = FreePort();
+  kit::LogCapture log;
+  auto node = TryStart("hasty_own@127.0.0.1", log, options).value();
+  const gen::Atom peer("hasty@127.0.0.1");
+  Client there(static_cast<std::uint16_t>(options.listen_port));
+  REQUIRE(there.ShakeHands(peer.ToString(), "hasty_own@127.0.0.1", kOwnFlags));
+  REQUIRE(kit::Eventually([&] { return Nodes(node).size() == 1; }));
+  std::string why;
+  std::size_t links = 1;
+  const gen::PID caller =
+      node.Spawn([&](gen::Process& self) {
+            const auto spawned = SpawnMonitored(self, peer, "remote", "start", {}, {.link = true});
+            why = spawned ? "it was spawned" : spawned.error().detail();
+            links = self.Node().ProcessInfo(self.Self()).value().links.size();
+          })
+          .value();
+  std::string said;
+  while (ReferenceBefore(said, "remote").empty()) said += there.Read();
+  const std::string reference = ReferenceBefore(said, "remote");
+  std::string ready;
+  TermWriter writer(ready);
+  writer.Tuple(2);
+  writer.Raw(reference);
+  writer.Atom("ok");
+  std::string frames;
+  AppendFrame(
+      frames,
+      {.kind = SignalKind::kSendToAlias, .from = {9, peer, 77}, .ref = reference, .payload = ready},
+      kOwnFlags);
+  there.Write(frames);
+  CHECK(node.WaitProcess(caller, kit::kDeadline));
+  CHECK(why == "it has answered before it has said which process it started");
+  CHECK(links == 0);
+  there.Close();
+}
+
 TEST_CASE("remote code: a process whose Init is not done when the connection is lost ends") {
   kit::ThreadGate gate;
   ErlangOptions options = ClusterOptions();

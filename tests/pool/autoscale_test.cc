@@ -99,4 +99,41 @@ TEST_CASE("Autoscale: rest, and messages that end it from several threads: each 
   }
 }
 
+TEST_CASE(
+    "Autoscale: a pool at rest has the room that its workers have, also after a change of that") {
+  const kit::ManualTime time;
+  kit::NodeFixture fixture(time.Into());
+  auto tally = std::make_shared<kit::Tally>(100);
+  auto options = fixture.Options(2);
+  options.worker_factory = gen::Factory<kit::TallyWorker>(tally);
+  options.autoscale = act::PoolAutoscale{.min = 2, .max = 4};
+  auto pool = fixture.StartPool(options);
+  const auto rests = [&] {
+    const auto inspection = fixture.node.Inspect(pool.pid(), {"autoscale"}).value();
+    return inspection.at("autoscale").find(", at rest") != std::string::npos;
+  };
+  CHECK(fixture.node.Send(pool.pid(), kit::Numbered{0}));
+  REQUIRE(time.PassUntil([&] { return tally->Total() == 1; }, 200ms));
+  REQUIRE(time.PassUntil(rests, 200ms));
+  CHECK(fixture.node
+            .Call(pool.pid(), act::PoolChange{.worker_mailbox_size = 10},
+                  {.priority = gen::MessagePriority::kHigh})
+            .value());
+  // In one turn of a process, before the pool has one.
+  kit::ThreadGate gate;
+  kit::Threads threads;
+  threads.Start([&] {
+    CHECK(pool.Run<bool>([enter = gate.Holder()](kit::ManagedPool&) {
+      enter();
+      return true;
+    }));
+  });
+  REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
+  for (int i = 1; i <= 20; ++i) CHECK(fixture.node.Send(pool.pid(), kit::Numbered{i}));
+  CHECK(fixture.node.Send(pool.pid(), kit::Numbered{21}).error() == gen::ErrProcessMailboxFull);
+  gate.Open();
+  threads.Join();
+  CHECK(time.PassUntil([&] { return tally->Total() == 21; }, 200ms));
+}
+
 }  // namespace ergon::autoscale_test

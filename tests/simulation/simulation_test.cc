@@ -1,10 +1,15 @@
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
 
 #include <doctest/doctest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <ergon/act/actor.h>
 #include <ergon/testkit/simulation.h>
@@ -340,6 +345,65 @@ TEST_CASE("simulation: the seeds that the environment asks for") {
   const Variable word("ERGON_SEED_COUNT", "many");
   CHECK_THROWS_WITH_AS(SeedsToRun(1, 5), "ERGON_SEED_COUNT: 'many' is not a number",
                        std::invalid_argument);
+}
+
+// Runs `function` in a process of its own, which has to abort; returns what that has written to standard error.
+std::string AbortsWith(const std::function<void()>& function) {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    std::signal(SIGABRT, SIG_DFL);
+    ::dup2(ends[1], STDERR_FILENO);
+    function();
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  std::string text;
+  char part[512];
+  for (ssize_t bytes = 0; (bytes = ::read(ends[0], part, sizeof(part))) > 0;) {
+    text.append(part, static_cast<std::size_t>(bytes));
+  }
+  ::close(ends[0]);
+  int status = 0;
+  REQUIRE(::waitpid(pid, &status, 0) == pid);
+  CHECK(WIFSIGNALED(status));
+  return text;
+}
+
+TEST_CASE(
+    "simulation: what is planned again and again without a turn is told, and ends the program") {
+  CHECK(AbortsWith([] {
+          Simulation sim(1, {.turns_most = 1'000});
+          auto& node = sim.Node("test@localhost");
+          (void)node.SendEvery("nobody", Number{}, 1s);
+          sim.RunUntilIdle();
+        }).find("no process had a turn") != std::string::npos);
+  CHECK(AbortsWith([] {
+          Simulation sim(1, {.turns_most = 1'000});
+          std::function<void()> again = [&] { sim.After(1s, again); };
+          again();
+          (void)sim.RunUntil([] { return false; });
+        }).find("no process had a turn") != std::string::npos);
+  // A time that ends does so.
+  Simulation sim(1, {.turns_most = 1'000});
+  auto& node = sim.Node("test@localhost");
+  const auto ticks = node.SendEvery("nobody", Number{}, 1s);
+  REQUIRE(ticks);
+  sim.RunFor(2'000s);
+  CHECK(sim.Now() >= 2'000s);
+  CHECK(ticks->Cancel());
+}
+
+TEST_CASE(
+    "simulation: of two notices of seeds, one in the other, the outer one is there afterwards") {
+  const std::string text = AbortsWith([] {
+    const SeedNotice outer(7);
+    { const SeedNotice inner(8); }
+    std::abort();
+  });
+  CHECK(text.find("ERGON_SEED=7") != std::string::npos);
+  CHECK(text.find("ERGON_SEED=8") == std::string::npos);
 }
 
 }  // namespace

@@ -254,6 +254,29 @@ TEST_CASE("unit: exceptions and a failed Init") {
   CHECK_THROWS_AS(failed.ExpectLog(gen::LogLevel::kInfo, "bye"), ExpectationFailed);
 }
 
+// What Init wants to be called next ends it.
+class EndsAtOnce : public act::Actor {
+ public:
+  explicit EndsAtOnce(gen::PID client) : client_(client) {}
+
+ private:
+  gen::Status Init(const gen::Args&) override {
+    SendEvery(client_, Get{}, 1s).value();
+    return ContinueWith([] { return gen::Stop(gen::Reason::Error("at once")); });
+  }
+  void Terminate(const gen::Reason& reason) override { Log().Info("bye: {}", reason); }
+
+  gen::PID client_;
+};
+
+TEST_CASE("unit: who has begun terminates, whatever ends it, and its ticks end with it") {
+  Unit unit(gen::Factory<EndsAtOnce>(gen::PID{9, "elsewhere", 4}));
+  CHECK(unit.ended()->ToString() == "at once");
+  unit.ExpectLog(gen::LogLevel::kInfo, "bye: at once");
+  unit.Advance(5s);
+  unit.ExpectNothingSent();
+}
+
 struct AskPrice {
   int of = 0;
 };

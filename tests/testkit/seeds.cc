@@ -23,6 +23,14 @@ struct sigaction former[std::size(kDeadly)];
 // What a signal handler may look at: a text that is complete before the length says so.
 char notice[512];
 std::atomic<std::size_t> notice_length{0};
+int depth = 0;  // of objects within each other: the outermost one keeps the handlers from before
+
+void Show(const std::string& text) {
+  notice_length.store(0);
+  const std::size_t length = std::min(text.size(), sizeof(notice));
+  std::copy_n(text.data(), length, notice);
+  notice_length.store(length);
+}
 
 std::string Notice(std::uint64_t seed) {
   std::string program = "the test";
@@ -83,11 +91,9 @@ std::vector<std::uint64_t> SeedsToRun(std::uint64_t first, std::uint64_t last) {
   return seeds;
 }
 
-SeedNotice::SeedNotice(std::uint64_t seed) {
-  const std::string text = Notice(seed);
-  const std::size_t length = std::min(text.size(), sizeof(notice));
-  std::copy_n(text.data(), length, notice);
-  notice_length.store(length);
+SeedNotice::SeedNotice(std::uint64_t seed) : former_notice_(notice, notice_length.load()) {
+  Show(Notice(seed));
+  if (depth++ != 0) return;
   struct sigaction action = {};
   action.sa_handler = &OnDeadlySignal;
   action.sa_flags = SA_ONSTACK;  // a handler whose stack has overflowed has none for this one
@@ -95,7 +101,8 @@ SeedNotice::SeedNotice(std::uint64_t seed) {
 }
 
 SeedNotice::~SeedNotice() {
-  notice_length.store(0);
+  Show(former_notice_);
+  if (--depth != 0) return;
   for (std::size_t i = 0; i < std::size(kDeadly); ++i) sigaction(kDeadly[i], &former[i], nullptr);
 }
 

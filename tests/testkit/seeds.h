@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace ergon::testkit {
@@ -12,7 +13,8 @@ namespace ergon::testkit {
 // Throws std::invalid_argument when a value is not a number, or the count is 0, naming the value.
 std::vector<std::uint64_t> SeedsToRun(std::uint64_t first, std::uint64_t last);
 
-// While this object lives, a program that aborts or crashes prints the seed and how to repeat the run.
+// While this object lives, a program that aborts or crashes prints the seed and how to repeat the run; of several, one
+// within the other, the innermost one's. For one thread.
 class SeedNotice {
  public:
   explicit SeedNotice(std::uint64_t seed);
@@ -22,6 +24,9 @@ class SeedNotice {
 
   // Prints the same on standard error, for a failure that is an exception.
   static void Print(std::uint64_t seed);
+
+ private:
+  std::string former_notice_;  // of the object around this one
 };
 
 }  // namespace ergon::testkit

@@ -147,6 +147,7 @@ std::chrono::nanoseconds Simulation::Now() const {
 bool Simulation::Step() { return StepUntil(core::kNever); }
 
 bool Simulation::StepUntil(std::int64_t until) {
+  ++steps_without_turn_;
   std::size_t fired = 0;
   for (auto& simulated : nodes_) fired += simulated->timers->RunDue();
   if (RunPlanned()) return true;
@@ -194,6 +195,7 @@ void Simulation::RunTurn(std::size_t ready) {
     const auto throughput = static_cast<std::uint64_t>(options_.throughput_most);
     dispatcher.SetThroughput(1 + static_cast<int>(random_.Below(throughput)));
     ++turns_;
+    steps_without_turn_ = 0;
     (void)dispatcher.RunOne();
     return;
   }
@@ -214,25 +216,42 @@ void Simulation::CheckTurns(std::uint64_t since, const char* function) const {
   }
 }
 
+void Simulation::CheckEndless(const char* function) const {
+  if (steps_without_turn_ >= options_.turns_most) {
+    core::Fatal(
+        function,
+        "turns_most is reached, and no process had a turn: what is planned again and again, "
+        "as by SendEvery to nobody, never comes to rest. Use RunFor");
+  }
+}
+
 void Simulation::RunUntilIdle() {
   const std::uint64_t since = turns_;
-  while (Step()) CheckTurns(since, "Simulation::RunUntilIdle");
+  steps_without_turn_ = 0;
+  while (Step()) {
+    CheckTurns(since, "Simulation::RunUntilIdle");
+    CheckEndless("Simulation::RunUntilIdle");
+  }
 }
 
 void Simulation::RunFor(std::chrono::nanoseconds time) {
   const std::uint64_t since = turns_;
   const std::int64_t end = core::DeadlineAfter(clock_->Now(), time);
+  steps_without_turn_ = 0;
   while (clock_->Now() < end) {
     if (!StepUntil(end)) return;  // an infinite time does not pass
     CheckTurns(since, "Simulation::RunFor");
+    if (end == core::kNever) CheckEndless("Simulation::RunFor");
   }
 }
 
 bool Simulation::RunUntil(const std::function<bool()>& condition) {
   const std::uint64_t since = turns_;
+  steps_without_turn_ = 0;
   while (!condition()) {
     if (!Step()) return condition();
     CheckTurns(since, "Simulation::RunUntil");
+    CheckEndless("Simulation::RunUntil");
   }
   return true;
 }

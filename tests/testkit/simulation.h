@@ -45,7 +45,8 @@ struct SimulationOptions {
   std::chrono::nanoseconds turn_time_most = std::chrono::microseconds(20);
   // How many messages a turn handles at most, 1..4096.
   int throughput_most = 32;
-  // The most turns of one RunUntilIdle or the like: beyond them something never comes to rest, and the program aborts.
+  // The most turns of one RunUntilIdle or the like, and the most steps in a row without one, as those of timers whose
+  // messages nobody takes: beyond them something never comes to rest, and the program aborts.
   std::uint64_t turns_most = 10'000'000;
   // For tests of Ergon itself: how its nodes reach each other. It cannot be dist::Erlang, which needs threads of its
   // own. Null: not at all.
@@ -169,6 +170,7 @@ class Simulation {
   void RunTurn(std::size_t ready);
   [[nodiscard]] std::int64_t NextTime() const;
   void CheckTurns(std::uint64_t since, const char* function) const;
+  void CheckEndless(const char* function) const;
   gen::Node& NodeOf(gen::PID pid);
   void KillChild(gen::PID parent);
 
@@ -179,6 +181,7 @@ class Simulation {
   const std::shared_ptr<core::ManualClock> clock_;
   std::deque<std::string> log_;
   std::uint64_t turns_ = 0;
+  std::uint64_t steps_without_turn_ = 0;  // in a row
   std::multimap<std::int64_t, std::function<void()>> by_time_;
   std::multimap<std::uint64_t, std::function<void()>> by_turns_;
   std::deque<std::function<void()>> deferred_;

@@ -19,6 +19,8 @@ Unit::Unit(const gen::ProcessFactory& factory, const gen::Args& args) : behavior
   });
   if (!started) {
     behavior_.reset();  // without Terminate
+  } else if (ended_) {
+    behavior_->ProcessTerminate(*ended_);  // the function that was to be called next has ended it
   } else {
     AnswerRequests();
   }
@@ -145,6 +147,7 @@ void Unit::Advance(std::chrono::nanoseconds time) {
     UnitHost::Planned due = std::move(*next);
     host_.planned.erase(next);
     if (due.again ? *due.cancelled : std::exchange(*due.cancelled, true)) continue;
+    if (due.again && ended_) continue;  // with whoever has begun it
     host_.now = std::max(host_.now, due.at);
     if (due.again) {
       core::EnvelopePtr tick = due.again();

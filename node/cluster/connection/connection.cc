@@ -124,11 +124,16 @@ void Connection::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& pee
     return;
   }
   attempts_ = {};
-  listener_.up(*this);
-  WakeWaiters();  // those who would wait for what it packs
-  tasks_.Start([self = shared_from_this()] { self->Read(); },
-               [self = shared_from_this()] { self->Fail(Tasks::kNoStack); });
-  Tick();
+  try {
+    listener_.up(*this);
+    WakeWaiters();  // those who would wait for what it packs
+    tasks_.Start([self = shared_from_this()] { self->Read(); },
+                 [self = shared_from_this()] { self->Fail(Tasks::kNoStack); });
+    Tick();
+  } catch (...) {  // who is up and reads nothing would never be found to be lost
+    Fail(core::ThrownText(), true);
+    return;
+  }
   Flush();
 }
 
@@ -252,7 +257,7 @@ void Connection::FlushAfterPause() {
   });
 }
 
-void Connection::Fail(const std::string& why, bool is_fault) {
+void Connection::Fail(std::string why, bool is_fault) {
   Rest rest;
   {
     std::lock_guard lock(*mutex_);
@@ -262,7 +267,7 @@ void Connection::Fail(const std::string& why, bool is_fault) {
     std::swap(rest.peer_state, peer_state_);
     rest.waiters = waiters_.TakeAll();
     rest.unsent = out_messages_ + writing_messages_;
-    rest.why = why;
+    rest.why = std::move(why);
     rest.is_fault = is_fault;
     std::string().swap(out_);
     out_messages_ = writing_messages_ = 0;

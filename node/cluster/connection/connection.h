@@ -140,7 +140,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // opened it.
   void Attach(std::shared_ptr<Stream> stream, const HandshakePeer& peer, bool by_peer);
   // Takes the connection down; `why` is for people. Calling it twice has no effect.
-  void Fail(const std::string& why, bool is_fault = false);
+  void Fail(std::string why, bool is_fault = false);
   // The attempts to make this connection, for Connections.
   struct Attempts {
     bool is_dialling = false;   // this node's, until it has succeeded or failed

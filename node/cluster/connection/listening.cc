@@ -12,6 +12,7 @@ namespace ergon::dist {
 namespace {
 // Until accepting is tried again when there are no descriptors left, or no memory.
 constexpr std::chrono::milliseconds kAcceptPause{100};
+constexpr std::chrono::seconds kStartPause{5};
 }  // namespace
 
 std::uint16_t Listening::Open() {
@@ -25,12 +26,23 @@ std::uint16_t Listening::Open() {
 }
 
 void Listening::Start() {
-  tasks_.Start([this] { Accept(); });
+  tasks_.Start([this] { Accept(); }, [this] { StartLater(); });
+}
+
+// Until there is a place for its stack nobody is let in.
+void Listening::StartLater() {
+  if (!acceptor_.is_open()) return;
+  gen::Log(log_).Error("network: nobody can connect yet: {}", Tasks::kNoStack);
+  later_.expires_after(kStartPause);
+  later_.async_wait([this](const asio::error_code& error) {
+    if (!error) Start();
+  });
 }
 
 void Listening::Close() {
   asio::error_code ignored;
   acceptor_.close(ignored);
+  later_.cancel();
 }
 
 void Listening::Accept() {
@@ -56,7 +68,15 @@ void Listening::TakeSocket(asio::ip::tcp::socket socket) {
   auto peer =
       std::make_shared<Unproved>(Unproved{std::make_shared<Stream>(std::move(socket), tasks_)});
   peer->place = unproved_.insert(unproved_.end(), peer);
-  tasks_.Start([this, peer = std::move(peer)] { LetIn(*peer); });
+  tasks_.Start([this, peer] { LetIn(*peer); },
+               [this, peer] {
+                 Leave(*peer);
+                 if (!peer->gave_way) {
+                   Refuse(peer->stream->PeerAddress(),
+                          gen::Error(gen::ErrorCode::kTooManyCalls, Tasks::kNoStack));
+                 }
+                 peer->stream->Close();
+               });
 }
 
 void Listening::GiveWay() {

@@ -11,6 +11,7 @@
 
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
+#include <asio/steady_timer.hpp>
 
 #include <ergon/gen/log.h>
 #include <ergon/gen/log_limit.h>
@@ -30,7 +31,8 @@ class Listening {
         settings_(settings),
         connections_(connections),
         log_(log),
-        acceptor_(context) {}
+        acceptor_(context),
+        later_(context) {}
 
   // Binds the port and returns it. Throws std::system_error.
   std::uint16_t Open();
@@ -47,6 +49,7 @@ class Listening {
     bool gave_way = false;  // to newer ones
   };
 
+  void StartLater();
   void Accept();
   void TakeSocket(asio::ip::tcp::socket socket);
   // Closes the oldest unproved connection.
@@ -65,6 +68,7 @@ class Listening {
   Connections& connections_;
   gen::LogSink& log_;
   asio::ip::tcp::acceptor acceptor_;
+  asio::steady_timer later_;  // until Start is tried again
   // The connections whose handshakes have not ended, the oldest first. This list does not keep them alive: an entry
   // whose handshake could not begin for want of memory stays here until it is the oldest.
   std::list<std::weak_ptr<Unproved>> unproved_;

@@ -68,10 +68,11 @@ AnswerReceiver::Waiting AnswerReceiver::RemoveWaiting(Connection& connection, st
   if (const auto found = peer.calls.find(number); found != peer.calls.end()) {
     const PeerState::Call& call = waiting.call.emplace(found->second);
     peer.calls.erase(found);
-    if (call.spawns && call.links) {
+    const bool has_started = call.spawns && !node::IsName(call.remote);  // the peer has said whom
+    if (has_started && call.links) {
       (void)peer.links.Link({call.local, call.remote});  // as the caller asked
     }
-    if (call.spawns && call.monitors) {
+    if (has_started && call.monitors) {
       peer.watches[number] = {call.local, call.remote};
     } else if (call.question == PeerState::ErgonQuestion::kNone) {
       connection.Send(EndOfMonitor(call.local, call.remote, reference), SentAs::kOwn);
@@ -90,6 +91,13 @@ void AnswerReceiver::Respond(Connection& connection, const PeerState::Call& call
   if (call.question != PeerState::ErgonQuestion::kNone &&
       call.question != PeerState::ErgonQuestion::kCallOfAlias) {
     needs_.ergon.HandleAnswer(connection, call, number, answer);
+    return;
+  }
+  if (call.spawns && node::IsName(call.remote)) {
+    needs_.delivery.RespondError(
+        call.local, number,
+        gen::Error(gen::ErrorCode::kInternal,
+                   "it has answered before it has said which process it started"));
     return;
   }
   if (call.spawns) {

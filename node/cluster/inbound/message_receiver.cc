@@ -5,6 +5,7 @@
 
 #include <ergon/core/messages/envelope.h>
 #include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/host/drop_reason_of.h>
 #include <ergon/node/diagnosis/descriptions.h>
 #include <ergon/node/erlang/term.h>
 
@@ -34,9 +35,9 @@ void MessageReceiver::DeliverMade(core::EnvelopePtr message, gen::PID to) {
   const auto sent = to ? delivery_.Deliver(to, message) : gen::Result<void>(gen::ErrProcessUnknown);
   if (sent) return;
   // Erlang tells the sender of a message nothing.
-  const gen::DropReason reason = sent.error() == gen::ErrProcessMailboxFull
-                                     ? gen::DropReason::kMailboxFull
-                                     : gen::DropReason::kUnknown;
+  const gen::DropReason reason = gen::HasReceiverEnded(sent.error())
+                                     ? gen::DropReason::kUnknown
+                                     : gen::DropReasonOf(sent.error());
   delivery_.Drop(std::move(message), to, reason, sent.error());
 }
 

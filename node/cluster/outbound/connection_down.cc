@@ -21,7 +21,8 @@ void ConnectionDown::LogLoss(gen::Atom node, const Connection::Rest& rest) {
   }
 }
 
-void ConnectionDown::Handle(Connection& connection, const Connection::Rest& rest) {
+// Whoever is not told waits for ever. So a program that has no memory to tell them ends.
+void ConnectionDown::Handle(Connection& connection, const Connection::Rest& rest) noexcept {
   needs_.connections.Remove(connection);
   const gen::Atom node = connection.peer();
   LogLoss(node, rest);

@@ -40,7 +40,7 @@ class ConnectionDown {
 
   // Tells every link, monitor, request and subscription with that node, counts the messages that were not sent, and
   // lets those who wait for room try again.
-  void Handle(Connection& connection, const Connection::Rest& rest);
+  void Handle(Connection& connection, const Connection::Rest& rest) noexcept;
 
  private:
   void LogLoss(gen::Atom node, const Connection::Rest& rest);

@@ -1,6 +1,7 @@
 #include <ergon/node/cluster/tools/observer_answers.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -43,6 +44,9 @@ gen::Result<std::optional<gen::ProcessInfo>> InfoOf(gen::Process& self, const Te
   return std::optional<gen::ProcessInfo>(std::move(*info));
 }
 
+// A request of a few bytes an item must not make an answer of gigabytes: one item is as long as the process has links.
+constexpr std::size_t kMostItems = 64;
+
 Answer ProcessInfo(gen::Process& self, const Arguments& arguments) {
   const auto info = InfoOf(self, arguments[0]);
   if (!info) return info.error();
@@ -52,6 +56,7 @@ Answer ProcessInfo(gen::Process& self, const Arguments& arguments) {
   TermWriter writer(bytes);
   const bool is_list = arguments[1].kind() == Term::Kind::kList;
   const Arguments items = is_list ? arguments[1].Elements() : Arguments{arguments[1]};
+  if (items.size() > kMostItems) return BadArgument();
   if (is_list) writer.List(items.size());
   for (const Term& item : items) {
     if (!WriteProcessItem(writer, **info, item, is_list)) return BadArgument();

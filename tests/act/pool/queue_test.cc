@@ -73,6 +73,31 @@ TEST_CASE("pool queue: a member's own messages and common ones are taken by age"
   }
 }
 
+TEST_CASE(
+    "pool queue: a common message that one member could not take goes to another that is free") {
+  PoolQueue queue;
+  queue.Open(1);
+  queue.Open(2);
+  queue.Add(Item());
+  queue.Add(Item(KeyAt(queue, 1)));
+  queue.SetFree(1);
+  queue.SetFree(2);
+  auto common = queue.TakeTurn();
+  REQUIRE(common);
+  CHECK(common->member == 1);
+  CHECK(common->item.number == 1);
+  queue.Undo(std::move(*common));
+  queue.SetFree(1);
+  common = queue.TakeTurn();
+  REQUIRE(common);
+  CHECK(common->member == 2);
+  CHECK(common->item.number == 1);
+  const auto own = queue.TakeTurn();
+  REQUIRE(own);
+  CHECK(own->member == 1);
+  CHECK(own->item.number == 2);
+}
+
 TEST_CASE("pool queue: a member that leaves keeps the keys in flight until they are done") {
   PoolQueue queue;
   OpenFree(queue, 1, 3);
