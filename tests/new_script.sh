@@ -75,6 +75,8 @@ if ! said=$(eval "${command/=PREFIX/=$(printf '%q' "$prefix")}" 2>&1); then
 elif [[ $said != *"100% tests passed, 0 tests failed out of 1"* ]]; then
   fail "the project's test has not run: $said"
 fi
+env -u CMAKE_BUILD_TYPE cmake -S "some where/first" -B usual -DCMAKE_PREFIX_PATH="$prefix" >log 2>&1 || fail "$(<log)"
+grep -q -- '-O3 -DNDEBUG' usual/build.ninja || fail "a project for which nothing is said is no release build"
 printed=$("some where/first/build/first" 12 -7) || fail "the project's program fails"
 [[ $printed == $'144\n49' ]] || fail "the project's program prints '$printed', not 144 and 49"
 ! "some where/first/build/first" 12 >/dev/full 2>full.err || fail "the project's program does not notice a full disk"

@@ -184,11 +184,9 @@ std::optional<PoolQueue::Turn> PoolQueue::TakeTurn() {
       continue;
     }
     const bool own = common_.empty() || lane->queue.front().number < common_.front().number;
-    if (!own) {  // whoever has been free longest goes first
-      if (auto turn = TakeCommonTurn()) return turn;
-    }
+    if (!own) break;  // whoever has been free longest goes first
     runnable_.pop_front();
-    return TakeTurn(member, *lane, own ? lane->queue : common_);
+    return TakeTurn(member, *lane, lane->queue);
   }
   return TakeCommonTurn();
 }

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iostream>
@@ -53,7 +54,7 @@ std::string Table(const std::vector<Job>& jobs) {
 int RunAll(const Options& options) {
   auto jobs = Load(options.file);
   if (!jobs) {
-    std::cerr << fmt::format("jobs: {}: {}\n", options.file, jobs.error().detail());
+    std::fputs(fmt::format("jobs: {}: {}\n", options.file, jobs.error().detail()).c_str(), stderr);
     return 2;
   }
   std::signal(SIGPIPE, SIG_IGN);  // jobs go on when nobody reads any more
@@ -103,7 +104,7 @@ int main(int argc, char** argv) {
     if (const int* status = std::get_if<int>(&options)) return *status;
     return jobs::RunAll(std::get<jobs::Options>(options));
   } catch (const std::exception& error) {
-    std::cerr << fmt::format("jobs: {}\n", error.what());
+    std::fputs(fmt::format("jobs: {}\n", error.what()).c_str(), stderr);
     return 1;
   }
 }

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <iostream>
 #include <memory>
 #include <variant>
 
@@ -27,8 +26,9 @@ namespace {
 // Whether all that was printed has been written.
 bool Written() {
   if (std::fflush(stdout) == 0) return true;
-  std::cerr << fmt::format("line_server: cannot write to standard output: {}\n",
-                           std::strerror(errno));
+  std::fputs(fmt::format("line_server: cannot write to standard output: {}\n", std::strerror(errno))
+                 .c_str(),
+             stderr);
   return false;
 }
 
@@ -40,7 +40,7 @@ int Run(const Options& options) {
   const auto traffic = std::make_shared<Traffic>();
   auto root = node.Spawn(gen::Factory<Root>(options, traffic));
   if (!root) {
-    std::cerr << fmt::format("line_server: {}\n", root.error().ToString());
+    std::fputs(fmt::format("line_server: {}\n", root.error().ToString()).c_str(), stderr);
     return 1;
   }
   fmt::print("listening at {} port {}\n", options.address, traffic->port.load());
@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
     if (const int* status = std::get_if<int>(&options)) return *status;
     return line_server::Run(std::get<line_server::Options>(options));
   } catch (const std::exception& error) {
-    std::cerr << fmt::format("line_server: {}\n", error.what());
+    std::fputs(fmt::format("line_server: {}\n", error.what()).c_str(), stderr);
     return 1;
   }
 }

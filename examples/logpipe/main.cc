@@ -1,7 +1,7 @@
 // logpipe: reads lines of logs from files and from UDP, and writes those that matter as JSON. See README.md.
 #include <csignal>
+#include <cstdio>
 #include <exception>
-#include <iostream>
 #include <memory>
 #include <variant>
 
@@ -50,13 +50,15 @@ int Run(Options options) {
   options.node.stop_on_signal = true;
   const auto traffic = std::make_shared<Traffic>();
   if (const auto pumped = Pump(options, traffic); !pumped) {
-    std::cerr << fmt::format("logpipe: {}\n", pumped.error().ToString());
+    std::fputs(fmt::format("logpipe: {}\n", pumped.error().ToString()).c_str(), stderr);
     return 1;
   }
   const std::uint64_t read = traffic->read;
   const std::uint64_t written = traffic->written;
-  std::cerr << fmt::format("read {} lines: {} written, {} left out, {} malformed\n", read, written,
-                           traffic->left_out.load(), traffic->malformed.load());
+  std::fputs(fmt::format("read {} lines: {} written, {} left out, {} malformed\n", read, written,
+                         traffic->left_out.load(), traffic->malformed.load())
+                 .c_str(),
+             stderr);
   const bool is_all = read == written + traffic->left_out + traffic->malformed;
   return is_all && traffic->failed == 0 ? 0 : 1;
 }
@@ -70,7 +72,7 @@ int main(int argc, char** argv) {
     if (const int* status = std::get_if<int>(&options)) return *status;
     return logpipe::Run(std::get<logpipe::Options>(std::move(options)));
   } catch (const std::exception& error) {
-    std::cerr << fmt::format("logpipe: {}\n", error.what());
+    std::fputs(fmt::format("logpipe: {}\n", error.what()).c_str(), stderr);
     return 1;
   }
 }

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <iostream>
+#include <cstdio>
 #include <system_error>
 #include <utility>
 
@@ -97,7 +97,7 @@ long FileSource::ReadChunk() {
     if (bytes >= 0) return bytes;
     error = errno;  // here: this may be another thread afterwards
   }
-  std::cerr << fmt::format("logpipe: {}: {}\n", name_, ErrorText(error));
+  std::fputs(fmt::format("logpipe: {}: {}\n", name_, ErrorText(error)).c_str(), stderr);
   ++traffic_->failed;
   return -1;
 }
@@ -152,8 +152,10 @@ gen::Status UdpSource::Init(const gen::Args&) {
         gen::Reason::Error(fmt::format("cannot take datagrams at {} port {}: {}", options_.address,
                                        *options_.udp, error.message())));
   }
-  std::cerr << fmt::format("listening at {} port {}\n", options_.address,
-                           socket_->local_endpoint().port());
+  std::fputs(
+      fmt::format("listening at {} port {}\n", options_.address, socket_->local_endpoint().port())
+          .c_str(),
+      stderr);
   (void)Send(Self(), Receive{});
   return gen::Continue();
 }

@@ -6,7 +6,7 @@
 
 #include <cerrno>
 #include <chrono>
-#include <iostream>
+#include <cstdio>
 
 #include <fmt/core.h>
 
@@ -66,9 +66,11 @@ void Writer::Terminate(const gen::Reason&) { Flush(); }
 void Writer::Flush() {
   const int error = has_failed_ ? 0 : Write(text_);
   if (error != 0) {
-    std::cerr << fmt::format("logpipe: cannot write to {}: {}\n",
-                             options_.output == "-" ? "standard output" : options_.output,
-                             ErrorText(error));
+    std::fputs(
+        fmt::format("logpipe: cannot write to {}: {}\n",
+                    options_.output == "-" ? "standard output" : options_.output, ErrorText(error))
+            .c_str(),
+        stderr);
     has_failed_ = true;  // what comes from now on is not written
     ++traffic_->failed;
     Node().Stop();  // only begins

@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <iostream>
 #include <string>
 #include <utility>
 #include <variant>
@@ -31,7 +30,7 @@ using namespace ergon;
 namespace {
 
 int Fail(const std::string& why) {
-  std::cerr << fmt::format("price_service: {}\n", why);
+  std::fputs(fmt::format("price_service: {}\n", why).c_str(), stderr);
   return 1;
 }
 int Fail(const gen::Error& error) { return Fail(error.ToString()); }
@@ -87,7 +86,7 @@ int main(int argc, char** argv) {
     if (const int* status = std::get_if<int>(&options)) return *status;
     return price_service::Run(std::get<price_service::Options>(std::move(options)));
   } catch (const std::exception& error) {
-    std::cerr << fmt::format("price_service: {}\n", error.what());
+    std::fputs(fmt::format("price_service: {}\n", error.what()).c_str(), stderr);
     return 1;
   }
 }

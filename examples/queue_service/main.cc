@@ -8,7 +8,6 @@
 #include <cstring>
 #include <exception>
 #include <future>
-#include <iostream>
 #include <thread>
 #include <variant>
 #include <vector>
@@ -96,13 +95,15 @@ int Run(const Options& options) {
   fmt::print("{} put, {} taken, {} times nothing to take; at most {} in the queue, {} left\n",
              verdict.put, verdict.taken, verdict.missed, verdict.longest, verdict.left);
   if (!verdict.problem.empty()) {
-    std::cerr << fmt::format("queue_service: {}\n", verdict.problem);
+    std::fputs(fmt::format("queue_service: {}\n", verdict.problem).c_str(), stderr);
     return 1;
   }
   fmt::print("all as with a std::deque, in the order in which the serializer let them in\n");
   if (std::fflush(stdout) != 0) {
-    std::cerr << fmt::format("queue_service: cannot write to standard output: {}\n",
-                             std::strerror(errno));
+    std::fputs(
+        fmt::format("queue_service: cannot write to standard output: {}\n", std::strerror(errno))
+            .c_str(),
+        stderr);
     return 1;
   }
   return signal == 0 ? 0 : 128 + signal;
@@ -117,7 +118,7 @@ int main(int argc, char** argv) {
     if (const int* status = std::get_if<int>(&options)) return *status;
     return queue_service::Run(std::get<queue_service::Options>(options));
   } catch (const std::exception& error) {
-    std::cerr << fmt::format("queue_service: {}\n", error.what());
+    std::fputs(fmt::format("queue_service: {}\n", error.what()).c_str(), stderr);
     return 1;
   }
 }

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <iostream>
 #include <memory>
 #include <variant>
 
@@ -25,13 +24,14 @@ namespace {
 // Whether all that was printed has been written.
 bool Written() {
   if (std::fflush(stdout) == 0) return true;
-  std::cerr << fmt::format("thumbnails: cannot write to standard output: {}\n",
-                           std::strerror(errno));
+  std::fputs(fmt::format("thumbnails: cannot write to standard output: {}\n", std::strerror(errno))
+                 .c_str(),
+             stderr);
   return false;
 }
 
 int Fail(const gen::Error& error) {
-  std::cerr << fmt::format("thumbnails: {}\n", error.ToString());
+  std::fputs(fmt::format("thumbnails: {}\n", error.ToString()).c_str(), stderr);
   return 1;
 }
 
@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
     if (const int* status = std::get_if<int>(&options)) return *status;
     return thumbnails::Run(std::get<thumbnails::Options>(options));
   } catch (const std::exception& error) {
-    std::cerr << fmt::format("thumbnails: {}\n", error.what());
+    std::fputs(fmt::format("thumbnails: {}\n", error.what()).c_str(), stderr);
     return 1;
   }
 }

@@ -60,7 +60,7 @@ class SuspendedSender final : public WaitingSender {
   const Rooms& rooms_;
   const gen::PID self_;
   const std::uint64_t id_;
-  core::EnvelopePtr signal_;  // made before it is needed: who has been served must hear of that
+  core::EnvelopePtr signal_;  // made early: once the message is delivered, waking must not fail
   bool stands_in_line_ = false;
 };
 

@@ -10,7 +10,7 @@ namespace ergon::node {
 }
 [[nodiscard]] inline gen::Error NoStackError() {
   return gen::Error(gen::ErrorCode::kTooManyCalls,
-                    "no memory map left for one more stack: raise it with the sysctl "
+                    "no memory map left for one more stack: raise their number with the sysctl "
                     "vm.max_map_count, or use Request");
 }
 

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <iostream>
 
 #include <fmt/format.h>
 
@@ -59,13 +58,15 @@ void PrintList(const Program& program) {
 // What is left in a buffer is written only at the end of a program, which nobody hears of.
 int Written(const Program& program) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
-  std::cerr << fmt::format("{}: cannot write to standard output: {}\n", program.name,
-                           std::strerror(errno));
+  std::fputs(
+      fmt::format("{}: cannot write to standard output: {}\n", program.name, std::strerror(errno))
+          .c_str(),
+      stderr);
   return 1;
 }
 
 int Usage(const Program& program, const std::string& problem) {
-  std::cerr << fmt::format("{0}: {1}; see {0} --help\n", program.name, problem);
+  std::fputs(fmt::format("{0}: {1}; see {0} --help\n", program.name, problem).c_str(), stderr);
   return 2;
 }
 
@@ -129,7 +130,7 @@ int Run(const Program& program, int count, char** words) {
   try {
     return Answer(program, {words + 1, words + count});
   } catch (const std::exception& error) {
-    std::cerr << fmt::format("{}: {}\n", program.name, error.what());
+    std::fputs(fmt::format("{}: {}\n", program.name, error.what()).c_str(), stderr);
     return 1;
   }
 }

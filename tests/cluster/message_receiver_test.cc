@@ -1,10 +1,14 @@
+#include <cstddef>
 #include <memory>
 #include <new>
 #include <string>
 
+#include <doctest/doctest.h>
+
 #include <ergon/gen/mailbox.h>
 
 #include <cluster/cluster.h>
+#include <kit/eventually.h>
 
 namespace ergon::dist::message_receiver_test {
 namespace {

@@ -603,7 +603,7 @@ TEST_CASE("remote code: a peer that answers before it says whom it started makes
       kOwnFlags);
   there.Write(frames);
   CHECK(node.WaitProcess(caller, kit::kDeadline));
-  CHECK(why == "it has answered before it has said which process it started");
+  CHECK(why == "hasty@127.0.0.1 has answered before it has said which process it started");
   CHECK(links == 0);
   there.Close();
 }

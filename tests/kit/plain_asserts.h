@@ -4,6 +4,9 @@
 
 #include <doctest/doctest.h>
 
+// As in doctest's own comparisons.
+#pragma GCC diagnostic ignored "-Wsign-compare"
+
 #undef CHECK
 #undef CHECK_FALSE
 #undef REQUIRE

@@ -12,12 +12,13 @@
 namespace ergon::node::closed_streams_test {
 namespace {
 
-// Runs `function` in a process of its own, and returns what that returns. It calls nothing that takes a lock: other
-// threads may hold it.
+// Runs `function` in a process of its own, and returns what that returns. `function` must call nothing that takes a lock:
+// other threads may hold that.
 template <class Function>
 int InChild(Function function) {
   const pid_t pid = ::fork();
   if (pid == 0) ::_exit(function());
+  REQUIRE(pid != -1);
   int status = 0;
   REQUIRE(::waitpid(pid, &status, 0) == pid);
   REQUIRE(WIFEXITED(status));

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <kit/gate.h>
 #include <kit/manual_time.h>
 #include <kit/node_fixture.h>
 #include <kit/tally.h>

@@ -256,7 +256,7 @@ class TwoNodes {
                        [&](const Account& account) { return account.*member; });
   }
   void Pump() {
-    // What it has to look at while nothing is taken is whether that is over.
+    // While nothing is taken, it only looks now and then whether that is over.
     sim_.After(is_held_ ? 1ms : sim_.Random(1us, 30us), [this] {
       for (std::int64_t pieces = sim_.Random(1, 4); pieces > 0 && !is_held_; --pieces) {
         (void)wire_.context.poll_one();

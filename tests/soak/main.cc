@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <iostream>
 #include <thread>
 #include <variant>
 
@@ -100,10 +99,12 @@ class Soak {
     if (!shows_progress_ || passed < Seconds(5)) return;
     const std::uint64_t handled = stage_.ledger.Started();
     const gen::NodeInfo info = node_.Info();
-    std::cerr << fmt::format("{} messages, {:.0f}/s, {} failures, {} processes, {:.1f} MB\n",
-                             handled, static_cast<double>(handled - last_handled_) / passed.count(),
-                             info.processes_failed, info.processes,
-                             static_cast<double>(ResidentBytes()) / 1e6);
+    std::fputs(fmt::format("{} messages, {:.0f}/s, {} failures, {} processes, {:.1f} MB\n", handled,
+                           static_cast<double>(handled - last_handled_) / passed.count(),
+                           info.processes_failed, info.processes,
+                           static_cast<double>(ResidentBytes()) / 1e6)
+                   .c_str(),
+               stderr);
     last_progress_ = now;
     last_handled_ = handled;
   }
@@ -146,8 +147,10 @@ int Main(int count, char** words) {
   // Whoever does not end in time would keep the program from telling.
   const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   if (!written) {
-    std::cerr << fmt::format("ergon-soak: cannot write to standard output: {}\n",
-                             std::strerror(errno));
+    std::fputs(
+        fmt::format("ergon-soak: cannot write to standard output: {}\n", std::strerror(errno))
+            .c_str(),
+        stderr);
   }
   node.Stop();
   return holds && written ? 0 : 1;
@@ -161,7 +164,7 @@ int main(int count, char** words) {
   try {
     return ergon::soak::Main(count, words);
   } catch (const std::exception& error) {
-    std::cerr << fmt::format("ergon-soak: {}\n", error.what());
+    std::fputs(fmt::format("ergon-soak: {}\n", error.what()).c_str(), stderr);
     return 1;
   }
 }

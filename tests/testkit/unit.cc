@@ -20,7 +20,7 @@ Unit::Unit(const gen::ProcessFactory& factory, const gen::Args& args) : behavior
   if (!started) {
     behavior_.reset();  // without Terminate
   } else if (ended_) {
-    behavior_->ProcessTerminate(*ended_);  // the function that was to be called next has ended it
+    behavior_->ProcessTerminate(*ended_);  // by the function that Init gave to ContinueWith
   } else {
     AnswerRequests();
   }
@@ -147,7 +147,7 @@ void Unit::Advance(std::chrono::nanoseconds time) {
     UnitHost::Planned due = std::move(*next);
     host_.planned.erase(next);
     if (due.again ? *due.cancelled : std::exchange(*due.cancelled, true)) continue;
-    if (due.again && ended_) continue;  // with whoever has begun it
+    if (due.again && ended_) continue;  // ticks end with the process that began them
     host_.now = std::max(host_.now, due.at);
     if (due.again) {
       core::EnvelopePtr tick = due.again();

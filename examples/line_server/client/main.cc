@@ -2,9 +2,9 @@
 // the answers.
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <future>
-#include <iostream>
 #include <string>
 #include <vector>
 
@@ -89,8 +89,9 @@ int Run(const Options& options) {
   for (std::uint64_t i = 0; i < options.connections; ++i) {
     auto client = node.Spawn(gen::Factory<Client>(options));
     if (!client) {
-      std::cerr << fmt::format("line_client: connection {}: {}\n", i + 1,
-                               client.error().ToString());
+      std::fputs(
+          fmt::format("line_client: connection {}: {}\n", i + 1, client.error().ToString()).c_str(),
+          stderr);
       return 1;
     }
     clients.push_back(*client);
@@ -106,13 +107,17 @@ int Run(const Options& options) {
     const auto problem = outcome.get();
     if (problem && problem->empty()) continue;
     if (++failed > 3) continue;  // they are all alike
-    std::cerr << fmt::format("line_client: {}\n", problem ? *problem : problem.error().ToString());
+    std::fputs(
+        fmt::format("line_client: {}\n", problem ? *problem : problem.error().ToString()).c_str(),
+        stderr);
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started;
   const std::uint64_t lines = options.connections * options.lines;
   if (failed != 0) {
-    std::cerr << fmt::format("line_client: {} of {} connections failed\n", failed,
-                             options.connections);
+    std::fputs(
+        fmt::format("line_client: {} of {} connections failed\n", failed, options.connections)
+            .c_str(),
+        stderr);
     return 1;
   }
   fmt::print("{} connections at once, {} lines each, all answered in {:.2f} s, {:.0f} a second\n",
@@ -146,13 +151,14 @@ int main(int argc, char** argv) {
     fmt::print("{}", app.help());
     return 0;
   } catch (const CLI::ParseError& error) {
-    std::cerr << fmt::format("line_client: {}\nTry 'line_client --help'.\n", error.what());
+    std::fputs(fmt::format("line_client: {}\nTry 'line_client --help'.\n", error.what()).c_str(),
+               stderr);
     return 2;
   }
   try {
     return line_client::Run(options);
   } catch (const std::exception& error) {
-    std::cerr << fmt::format("line_client: {}\n", error.what());
+    std::fputs(fmt::format("line_client: {}\n", error.what()).c_str(), stderr);
     return 1;
   }
 }

@@ -130,7 +130,7 @@ void Connection::Attach(std::shared_ptr<Stream> stream, const HandshakePeer& pee
     tasks_.Start([self = shared_from_this()] { self->Read(); },
                  [self = shared_from_this()] { self->Fail(Tasks::kNoStack); });
     Tick();
-  } catch (...) {  // who is up and reads nothing would never be found to be lost
+  } catch (...) {  // a connection that is up and not read would never be found lost
     Fail(core::ThrownText(), true);
     return;
   }

@@ -71,11 +71,10 @@ void Listening::TakeSocket(asio::ip::tcp::socket socket) {
   tasks_.Start([this, peer] { LetIn(*peer); },
                [this, peer] {
                  Leave(*peer);
-                 if (!peer->gave_way) {
-                   Refuse(peer->stream->PeerAddress(),
-                          gen::Error(gen::ErrorCode::kTooManyCalls, Tasks::kNoStack));
-                 }
+                 const std::string address = peer->stream->PeerAddress();
                  peer->stream->Close();
+                 if (peer->gave_way) return;
+                 Refuse(address, gen::Error(gen::ErrorCode::kTooManyCalls, Tasks::kNoStack));
                });
 }
 

@@ -74,7 +74,7 @@ AnswerReceiver::Waiting AnswerReceiver::RemoveWaiting(Connection& connection, st
     }
     if (has_started && call.monitors) {
       peer.watches[number] = {call.local, call.remote};
-    } else if (call.question == PeerState::ErgonQuestion::kNone) {
+    } else if ((!call.spawns || has_started) && call.question == PeerState::ErgonQuestion::kNone) {
       connection.Send(EndOfMonitor(call.local, call.remote, reference), SentAs::kOwn);
     }
   } else if (const auto link = peer.watches.find(number);
@@ -97,7 +97,8 @@ void AnswerReceiver::Respond(Connection& connection, const PeerState::Call& call
     needs_.delivery.RespondError(
         call.local, number,
         gen::Error(gen::ErrorCode::kInternal,
-                   "it has answered before it has said which process it started"));
+                   fmt::format("{} has answered before it has said which process it started",
+                               connection.peer())));
     return;
   }
   if (call.spawns) {

@@ -25,7 +25,10 @@ void ConnectionDown::LogLoss(gen::Atom node, const Connection::Rest& rest) {
 void ConnectionDown::Handle(Connection& connection, const Connection::Rest& rest) noexcept {
   needs_.connections.Remove(connection);
   const gen::Atom node = connection.peer();
-  LogLoss(node, rest);
+  try {
+    LogLoss(node, rest);
+  } catch (...) {  // a line less
+  }
   if (rest.unsent != 0) {
     needs_.totals.lost_with_connections.Add(rest.unsent);
     needs_.drops.NoteLostConnection(rest.unsent);
