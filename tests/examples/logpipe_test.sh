@@ -65,7 +65,7 @@ check 'is told' says 'Bad file descriptor'
 
 mkfifo lonely
 start lonely
-is_open() { ls -l "/proc/$background/fd" | grep -q lonely; }
+is_open() { find "/proc/$background/fd" -lname "*/lonely" 2>/dev/null | grep -q .; }
 check 'a pipe without a writer' eventually is_open
 kill -TERM "$background"
 wait "$background"
