@@ -14,7 +14,7 @@ command_is() {
   printf '#!/bin/sh\n%s\n' "$2" >"$work/bin/$1"
   chmod 755 "$work/bin/$1"
 }
-for name in bash basename cat dirname env grep mktemp nproc rm sed tail; do
+for name in bash basename cat dirname env grep mktemp nproc readlink rm sed tail; do
   ln -s "$(command -v "$name")" "$work/bin/$name"
 done
 # says TEXT STATUS [OPTION...]: so scripts/setup ends, and says that.
