@@ -156,8 +156,9 @@ TEST_CASE("beginning functions: what has no process yet is run when those before
   }
   CHECK(kit::Eventually(
       [&] { return asked.runs == kCalls; }));  // what is around the results was taken, too
-  // Besides those that wait each worker runs one, and may just have ended another one.
-  CHECK(asked.most_processes <= kMost + 2 * kWorkers);
+  // Not all at once. A list has those that were there at different moments while it was made: some that have ended
+  // since, and some that have begun in their place.
+  CHECK(asked.most_processes < kCalls / 2);
   asker.Close();
 }
 
