@@ -10,6 +10,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 built=$work/checkout/build/release/tests/bench
 mkdir -p "$work/checkout/scripts" "$work/checkout/tests/bench/peers/erlang" "$built/peers/caf" \
+  "$built/peers/sobjectizer" "$work/caf/libcaf_core" "$work/sobjectizer/dev/so_5" \
   "$work/other/tests/bench" "$work/bin"
 cp "$source_dir"/scripts/{bench,common.sh} "$work/checkout/scripts"
 cp "$source_dir"/tests/bench/{median.awk,table.awk,scale.sh,scale.awk} "$work/checkout/tests/bench"
@@ -89,9 +90,34 @@ well_formed "$work/peers.svg" || { echo "FAIL: peers.svg is not well formed"; fa
 for text in 'CAF 1\.2' 'Erlang/OTP 1\.2' '(3\.9|4\.0) ×' '>–<' 'one sends, one receives' 'scripts/bench --peers'; do
   grep -qE "$text" "$work/peers.svg" || { echo "FAIL: no /$text/ in peers.svg"; failed=1; }
 done
-awk -F'|' -f "$source_dir/tests/bench/peers/chart.awk" <<<'a < b & c|1|-' >"$work/marks.svg"
+awk -F'|' -v peers='caf erlang' -v called='CAF|Erlang' -f "$source_dir/tests/bench/peers/chart.awk" \
+  <<<'a < b & c|1|-' >"$work/marks.svg"
 well_formed "$work/marks.svg" || { echo "FAIL: marks in a title"; failed=1; }
 well_formed <(echo '<a><b></a>') >"$work/out" && { echo "FAIL: well_formed accepts anything"; failed=1; }
+
+# Peers from sources: SObjectizer is a column, and a bar, of its own; CAF takes the place of Debian's.
+touch "$work/caf/libcaf_core/CMakeLists.txt" "$work/sobjectizer/dev/so_5/CMakeLists.txt"
+says "$built/peers/sobjectizer/ergon-bench-sobjectizer" 120 1
+printf '#!/bin/sh\necho "$*" >>%q\n' "$work/built" >"$work/bin/cmake"
+expect 'peers from sources' 0 \
+  '^stream +40\.[0-9] +80\.[0-9] +(1\.9|2\.0)[0-9] +120\.[0-9] +(2\.9|3\.0)[0-9] +160\.[0-9] +(3\.9|4\.0)[0-9]$' \
+  --peers --caf "$work/caf" --sobjectizer "$work/sobjectizer" --rounds 3 --svg "$work/four.svg" stream
+[[ $(head -n 6 "$work/out") =~ row\ +ergon\ +CAF\ +ratio\ +SObjectizer\ +ratio\ +Erlang\ +ratio ]] ||
+  { cat "$work/out"; echo "FAIL: names of columns"; failed=1; }
+for text in "-S $work/caf -B .*-DBUILD_SHARED_LIBS=OFF" "--build .*/build/peers/caf --target install" \
+  "-S $work/sobjectizer/dev -B " "--preset release .*-DERGON_CAF_PREFIX=.*/build/peers/caf/installed "; do
+  grep -qE -e "$text" "$work/built" || { cat "$work/built"; echo "FAIL: no /$text/"; failed=1; }
+done
+well_formed "$work/four.svg" || { echo "FAIL: four.svg is not well formed"; failed=1; }
+[[ $(grep -c '<rect ' "$work/four.svg") == 7 ]] && grep -q 'SObjectizer 1\.2' "$work/four.svg" ||
+  { echo "FAIL: bars of four.svg"; failed=1; }
+expect 'no sources' 1 "--caf: no sources of CAF in '$work/bin'" --peers --caf "$work/bin" stream
+expect 'no sources named' 1 "--sobjectizer: no sources of SObjectizer in ''" --peers --sobjectizer
+expect 'sources of nothing to compare with' 1 'for --peers only' --caf "$work/caf" stream
+printf '#!/bin/sh\necho "no compiler"\nexit 1\n' >"$work/bin/cmake"
+expect 'sources that cannot be built' 1 "caf cannot be built from '$work/caf', see build/peers/caf.log: no compiler" \
+  --peers --caf "$work/caf" stream
+printf '#!/bin/sh\nexit 0\n' >"$work/bin/cmake"
 
 printf '#!/bin/sh\necho "no memory" >&2\necho "stream "\nexec test "%s" = --list\n' "\$1" >"$erlang"
 expect 'a peer fails' 1 "erlang: 'stream n=1000000' has failed with status 1" --peers --rounds 1 stream

@@ -1,7 +1,8 @@
-# An SVG of how many times as fast as its peers Ergon is. Reads "title|CAF's ratio|Erlang's"; "-" is no ratio.
+# An SVG of how many times as fast as its peers Ergon is. Reads "title|ratio|ratio...", a ratio for each peer; "-" is none.
 #
-# caf, erlang   what the legend calls them
-# rounds        runs of each row
+# peers    their names, separated by spaces, which choose the colours: caf, sobjectizer, erlang
+# called   what the legend calls them, separated by "|"
+# rounds   runs of each row
 
 function escaped(text) {
   gsub(/&/, "\\&amp;", text)
@@ -27,12 +28,17 @@ function legend(x, class, what) {
   text(x + 17, 60.5, "label", what)
 }
 
+BEGIN {
+  bars = split(peers, class, " ")
+  split(called, label, "|")
+}
+
 {
   title[NR] = $1
-  first[NR] = $2
-  second[NR] = $3
-  if ($2 != "-" && $2 + 0 > most) most = $2 + 0
-  if ($3 != "-" && $3 + 0 > most) most = $3 + 0
+  for (i = 1; i <= bars; ++i) {
+    ratio[NR, i] = $(i + 1)
+    if ($(i + 1) != "-" && $(i + 1) + 0 > most) most = $(i + 1) + 0
+  }
 }
 
 END {
@@ -40,32 +46,32 @@ END {
   left = 230
   width = 760
   top = 84
-  pitch = 36
+  pitch = 10 + 13 * bars
   unit = (width - left - 60) / most
   height = top + NR * pitch + 68
   printf "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" ", width,
     height, width, height
   print "role=\"img\" aria-labelledby=\"title\">"
-  print "<title id=\"title\">How many times as fast as its peers Ergon is: CAF and Erlang</title>"
+  print "<title id=\"title\">How many times as fast as its peers Ergon is</title>"
   print "<style>"
   print "text { font-family: system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif; font-size: 13px }"
   print ".page { fill: #ffffff } .heading { font-size: 17px; font-weight: 600 } .name { text-anchor: end }"
   print ".heading, .name, .label { fill: #1f2328 } .value, .small { font-size: 11px; fill: #59636e }"
-  print ".caf { fill: #0072b2 } .erlang { fill: #d55e00 } .one { stroke: #59636e; stroke-dasharray: 3 3 }"
+  print ".caf { fill: #0072b2 } .erlang { fill: #d55e00 }"
+  print ".sobjectizer { fill: #009e73 } .one { stroke: #59636e; stroke-dasharray: 3 3 }"
   print "@media (prefers-color-scheme: dark) {"
   print "  .page { fill: #0d1117 } .heading, .name, .label { fill: #e6edf3 } .value, .small { fill: #9198a1 }"
-  print "  .caf { fill: #56b4e9 } .erlang { fill: #e69f00 } .one { stroke: #9198a1 }"
+  print "  .caf { fill: #56b4e9 } .erlang { fill: #e69f00 }"
+  print "  .sobjectizer { fill: #2fc49a } .one { stroke: #9198a1 }"
   print "}"
   print "</style>"
   printf "<rect width=\"%d\" height=\"%d\" class=\"page\"/>\n", width, height
   text(16, 30, "heading", "How many times as fast as its peers Ergon is")
-  legend(left, "caf", caf)
-  legend(left + 180, "erlang", erlang)
+  for (i = 1; i <= bars; ++i) legend(left + 170 * (i - 1), class[i], label[i])
   for (i = 1; i <= NR; ++i) {
     y = top + (i - 1) * pitch
-    text(left - 10, y + 16, "name", title[i])
-    bar(y, "caf", first[i])
-    bar(y + 13, "erlang", second[i])
+    text(left - 10, y + 6.5 * bars + 3, "name", title[i])
+    for (k = 1; k <= bars; ++k) bar(y + 13 * (k - 1), class[k], ratio[i, k])
   }
   x = left + unit
   printf "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\" class=\"one\"/>\n", x, top - 8, x, top + NR * pitch - 4

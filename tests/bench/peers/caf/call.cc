@@ -10,10 +10,10 @@ namespace {
 
 const Param kTimeout{"timeout_ms", 5000, 0, 1'000'000, "of each request; 0: none"};
 
-caf::duration TimeoutOf(const Params& params) {
+Timeout TimeoutOf(const Params& params) {
   const std::int64_t milliseconds = params["timeout_ms"];
   if (milliseconds == 0) return caf::infinite;
-  return caf::duration(std::chrono::milliseconds(milliseconds));
+  return Timeout(std::chrono::milliseconds(milliseconds));
 }
 
 class Server final : public caf::event_based_actor {
@@ -28,7 +28,7 @@ class Server final : public caf::event_based_actor {
 
 class Caller final : public caf::event_based_actor {
  public:
-  Caller(caf::actor_config& config, Finish* finish, caf::duration timeout)
+  Caller(caf::actor_config& config, Finish* finish, Timeout timeout)
       : caf::event_based_actor(config), finish_(finish), timeout_(timeout) {}
 
  private:
@@ -36,23 +36,23 @@ class Caller final : public caf::event_based_actor {
     return {[this](Begin, const caf::actor& server, std::int64_t count) {
       server_ = server;
       left_ = count;
-      Ask();
+      AskAgain();
     }};
   }
 
-  void Ask() {
-    request(server_, timeout_, left_)
+  void AskAgain() {
+    Ask(*this, server_, timeout_, left_)
         .await(
             [this](std::int64_t answer) {
               if (answer != left_) Fail("another's answer");
               if (--left_ > 0) {
-                Ask();
+                AskAgain();
               } else {
                 server_ = nullptr;
                 finish_->Part();
               }
             },
-            [this](const caf::error& error) { Fail(system().render(error)); });
+            [](const caf::error& error) { Fail(caf::to_string(error)); });
   }
   // A benchmark in which a call fails has no result.
   [[noreturn]] static void Fail(const std::string& problem) {
@@ -61,7 +61,7 @@ class Caller final : public caf::event_based_actor {
   }
 
   Finish* finish_;
-  const caf::duration timeout_;
+  const Timeout timeout_;
   caf::actor server_;
   std::int64_t left_ = 0;
 };
@@ -75,7 +75,7 @@ Measurement RunCallers(caf::actor_system& system, const Params& params, std::int
   for (std::int64_t i = 0; i < callers; ++i)
     clients.push_back(cast.Spawn<Caller>(&finish, TimeoutOf(params)));
   const std::int64_t start = Now();
-  for (const caf::actor& client : clients) caf::anon_send(client, Begin::value, server, n);
+  for (const caf::actor& client : clients) TellToBegin(client, server, n);
   return {callers * n, finish.Wait() - start};
 }
 

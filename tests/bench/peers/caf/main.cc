@@ -18,15 +18,17 @@ const std::vector<Workload>& AllWorkloads() {
 
 Measurement RunOnSystem(std::size_t index, const Params& params) {
   caf::actor_system_config config;
-  config.set("scheduler.max-threads", static_cast<std::size_t>(params["workers"]));
-  config.set("scheduler.policy",
-             params["policy"] != 0 ? caf::atom("sharing") : caf::atom("stealing"));
+  const auto set = [&](const std::string& name, auto value) {
+    config.set(kSettings + name, value);
+  };
+  set("scheduler.max-threads", static_cast<std::size_t>(params["workers"]));
+  set("scheduler.policy", Policy(params["policy"] != 0));
   if (params["throughput"] != 0) {
-    config.set("scheduler.max-throughput", static_cast<std::size_t>(params["throughput"]));
+    set("scheduler.max-throughput", static_cast<std::size_t>(params["throughput"]));
   }
-  config.set("work-stealing.aggressive-poll-attempts", static_cast<std::size_t>(params["polls"]));
+  set("work-stealing.aggressive-poll-attempts", static_cast<std::size_t>(params["polls"]));
   // Otherwise up to 10 ms before a worker that has had nothing to do sees the first message.
-  config.set("work-stealing.relaxed-sleep-duration", caf::timespan(50'000));
+  set("work-stealing.relaxed-sleep-duration", caf::timespan(50'000));
   caf::actor_system system(config);
   return RunOften(params, [&] { return AllWorkloads()[index].run(system, params); });
 }
@@ -52,5 +54,6 @@ Program ErgonBenchCaf() {
 }  // namespace ergon::bench::on_caf
 
 int main(int count, char** words) {
+  ergon::bench::on_caf::Start();
   return ergon::bench::Run(ergon::bench::on_caf::ErgonBenchCaf(), count, words);
 }

@@ -23,7 +23,7 @@ class Pinger final : public caf::event_based_actor {
   caf::behavior make_behavior() override {
     return {[this](std::int64_t number) {
               if (--left_ > 0) {
-                send(peer_, number);
+                Tell(*this, peer_, number);
               } else {
                 peer_ = nullptr;
                 finish_->Part();
@@ -32,7 +32,7 @@ class Pinger final : public caf::event_based_actor {
             [this](Begin, const caf::actor& peer, std::int64_t count) {
               peer_ = peer;
               left_ = count;
-              send(peer_, std::int64_t{1});
+              Tell(*this, peer_, std::int64_t{1});
             }};
   }
 
@@ -50,7 +50,7 @@ Measurement RunPairs(caf::actor_system& system, std::int64_t pairs, std::int64_t
   }
   const std::int64_t start = Now();
   for (const auto& [pinger, ponger] : players) {
-    caf::anon_send(pinger, Begin::value, ponger, round_trips);
+    TellToBegin(pinger, ponger, round_trips);
   }
   return {pairs * round_trips, finish.Wait() - start};
 }

@@ -1,6 +1,5 @@
 // Messages through caf::actor_pool, in rotation.
-#include <algorithm>
-#include <thread>
+#include <atomic>
 
 #include <bench/peers/caf/workload.h>
 
@@ -45,16 +44,14 @@ Measurement RunJobs(caf::actor_system& system, const Params& params, std::int64_
   const std::int64_t ops = (total + step - 1) / step * step;
   Job job{.left = ops, .iterations = iterations, .finish = Finish(1)};
   Cast cast(system);
-  caf::scoped_execution_unit here(&system);
-  const caf::actor pool = cast.Add(caf::actor_pool::make(
-      &here, static_cast<std::size_t>(workers),
-      [&]() -> caf::actor { return system.spawn<JobWorker>(&job); },
-      caf::actor_pool::round_robin()));
+  const caf::actor pool =
+      cast.Add(MakePool(system, static_cast<std::size_t>(workers),
+                        [&]() -> caf::actor { return system.spawn<JobWorker>(&job); }));
   std::vector<caf::actor> senders;
   for (std::int64_t i = 0; i < producers; ++i) senders.push_back(cast.Spawn<Producer>());
   const std::int64_t start = Now();
   for (const caf::actor& sender : senders) {
-    caf::anon_send(sender, Begin::value, pool, ops / producers);
+    TellToBegin(sender, pool, ops / producers);
   }
   return {ops, job.finish.Wait() - start};
 }

@@ -15,7 +15,7 @@ class Member final : public caf::event_based_actor {
               if (token == 0) {
                 finish_->Part();
               } else {
-                send(next_, token - 1);
+                Tell(*this, next_, token - 1);
               }
             },
             [this](Begin, const caf::actor& next) { next_ = next; }};
@@ -35,11 +35,11 @@ Measurement RunRing(caf::actor_system& system, const Params& params) {
   std::vector<caf::actor> ring;
   for (std::int64_t i = 0; i < size; ++i) ring.push_back(cast.Spawn<Member>(&finish));
   for (std::size_t i = 0; i < ring.size(); ++i) {
-    caf::anon_send(ring[i], Begin::value, ring[(i + 1) % ring.size()]);
+    TellToBegin(ring[i], ring[(i + 1) % ring.size()]);
   }
   const std::int64_t start = Now();
   for (std::int64_t i = 0; i < tokens; ++i) {
-    caf::anon_send(ring[static_cast<std::size_t>(i * size / tokens)], hops);
+    TellFromNoActor(ring[static_cast<std::size_t>(i * size / tokens)], hops);
   }
   return {hops * tokens, finish.Wait() - start};
 }

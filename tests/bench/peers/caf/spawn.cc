@@ -46,7 +46,7 @@ Measurement RunIdle(caf::actor_system& system, const Params& params) {
   const caf::actor spawner = cast.Spawn<Spawner>(&finish, &spawned);
   const std::int64_t before = ResidentBytes();
   const std::int64_t start = Now();
-  caf::anon_send(spawner, Begin::value, n);
+  TellToBegin(spawner, n);
   Measurement measurement{n, finish.Wait() - start};
   // Grows in the first run of a program only: later ones use the same memory again.
   static double bytes = 0;
@@ -92,7 +92,7 @@ class Breeder final : public caf::event_based_actor {
               Breed();
             }};
   }
-  void Breed() { send(spawn<Mayfly, caf::lazy_init>(), left_); }
+  void Breed() { Tell(*this, spawn<Mayfly, caf::lazy_init>(), left_); }
 
   Finish* finish_;
   std::int64_t left_ = 0;
@@ -104,7 +104,7 @@ Measurement RunChurn(caf::actor_system& system, const Params& params) {
   Cast cast(system);
   const caf::actor breeder = cast.Spawn<Breeder>(&finish);
   const std::int64_t start = Now();
-  caf::anon_send(breeder, Begin::value, n);
+  TellToBegin(breeder, n);
   return {n, finish.Wait() - start};
 }
 
@@ -123,7 +123,7 @@ class Branch final : public caf::event_based_actor {
  private:
   caf::behavior make_behavior() override {
     if (leaves_ == 1) {
-      send(parent_, first_);
+      Tell(*this, parent_, first_);
       return {};  // which is its end
     }
     const std::int64_t share = leaves_ / kBranches;
@@ -133,7 +133,7 @@ class Branch final : public caf::event_based_actor {
     return {[this](std::int64_t number) {
       total_ += number;
       if (--left_ > 0) return;
-      send(parent_, total_);
+      Tell(*this, parent_, total_);
       quit();
     }};
   }
@@ -174,7 +174,7 @@ Measurement RunSkynet(caf::actor_system& system, const Params& params) {
   Cast cast(system);
   const caf::actor gardener = cast.Spawn<Gardener>(&finish, &sum);
   const std::int64_t start = Now();
-  caf::anon_send(gardener, Begin::value, leaves);
+  TellToBegin(gardener, leaves);
   const Measurement measurement{leaves, finish.Wait() - start};
   if (sum != leaves * (leaves - 1) / 2) throw std::runtime_error("skynet: wrong sum");
   return measurement;

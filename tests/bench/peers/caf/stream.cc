@@ -29,7 +29,7 @@ Measurement RunPairs(caf::actor_system& system, std::int64_t pairs, std::int64_t
   }
   const std::int64_t start = Now();
   for (const auto& [producer, consumer] : streams) {
-    caf::anon_send(producer, Begin::value, consumer, n);
+    TellToBegin(producer, consumer, n);
   }
   return {pairs * n, finish.Wait() - start};
 }
@@ -43,7 +43,7 @@ Measurement RunFanIn(caf::actor_system& system, const Params& params) {
   std::vector<caf::actor> senders;
   for (std::int64_t i = 0; i < producers; ++i) senders.push_back(cast.Spawn<Producer>());
   const std::int64_t start = Now();
-  for (const caf::actor& sender : senders) caf::anon_send(sender, Begin::value, consumer, n);
+  for (const caf::actor& sender : senders) TellToBegin(sender, consumer, n);
   return {producers * n, finish.Wait() - start};
 }
 

@@ -1,9 +1,7 @@
 // What every workload on CAF is made of.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <future>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +11,8 @@
 #include <bench/machine.h>
 #include <bench/measurement.h>
 #include <bench/params.h>
+#include <bench/peers/caf/versions.h>
+#include <bench/peers/finish.h>
 
 namespace ergon::bench::on_caf {
 
@@ -38,26 +38,6 @@ Workload CallMany();
 Workload Pool();
 Workload PoolWork();
 
-// Goes before what begins a run.
-using Begin = caf::atom_constant<caf::atom("begin")>;
-
-// Counts the parts of a run that have come to their end; the clock stops in the handler that is the last.
-class Finish {
- public:
-  explicit Finish(std::int64_t parts) : left_(parts) {}
-
-  // Any thread.
-  void Part() {
-    if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) at_.set_value(Now());
-  }
-  // The time of the last part.
-  std::int64_t Wait() { return at_.get_future().get(); }
-
- private:
-  std::atomic<std::int64_t> left_;
-  std::promise<std::int64_t> at_;
-};
-
 // The actors of one run; ends them, and returns when they are gone.
 class Cast {
  public:
@@ -65,7 +45,7 @@ class Cast {
   Cast(const Cast&) = delete;
   Cast& operator=(const Cast&) = delete;
   ~Cast() {
-    for (const caf::actor& actor : actors_) anon_send_exit(actor, caf::exit_reason::kill);
+    for (const caf::actor& actor : actors_) caf::anon_send_exit(actor, caf::exit_reason::kill);
     system_.await_all_actors_done();
   }
 
@@ -91,7 +71,7 @@ class Producer final : public caf::event_based_actor {
  private:
   caf::behavior make_behavior() override {
     return {[this](Begin, const caf::actor& peer, std::int64_t count) {
-      for (std::int64_t i = 0; i < count; ++i) send(peer, i);
+      for (std::int64_t i = 0; i < count; ++i) Tell(*this, peer, i);
     }};
   }
 };
