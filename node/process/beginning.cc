@@ -109,7 +109,7 @@ gen::Result<void> ProcessRunner::Open(const SpawnRequest& request,
     cold.fallback = request.options.fallback;
   }
   // Releases the fields above to those who look at them under the lock of cold_.
-  relations_closed_.store(false, std::memory_order_release);
+  end_step_.store(EndStep::kNone, std::memory_order_release);
   OpenMailbox(request.options, mailbox);
   return {};
 }

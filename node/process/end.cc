@@ -134,13 +134,13 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
   if (ProcessCold* const cold = ColdIfAny()) ReleaseFeatures(*cold, reason);
   // First: what a destructor sends is from this process, and not from the next one in the slot.
   behavior_.reset();
-  // Only the process writes it. Release; partner: IsYetToEnd, which then finds the relations closed.
+  // Only the process writes it. Release; partner: IsYetToEnd, which then finds the step.
+  end_step_.store(EndStep::kPidGone, std::memory_order_relaxed);
   generation_.store(generation_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   if (ProcessExtras* const extras = ExtrasIfAny()) {
     extras->environment.reset();
     if (extras->wait_timer != nullptr) extras->wait_timer->Withdraw();
   }
-
   // Notices first, answers afterwards: a caller that learns of the end finds the others informed.
   // The heir, or a parent, may end as soon as it knows: whoever watches both learns of this end first.
   if (closed) rooms_.relations.TellWatchers(*closed, reason);

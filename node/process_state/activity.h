@@ -13,6 +13,13 @@ namespace ergon::node {
 // Stands for the continuation of a handler (gen::Status::Next) where otherwise the type of a message is.
 struct Continuation {};
 
+// How far the end of a process has come.
+enum class EndStep : std::uint8_t {
+  kNone,
+  kRelationsClosed,  // nobody can link or monitor the process, or give it a name, any more
+  kPidGone,          // the PID is no longer a process's; what the process left behind is answered and counted now
+};
+
 // Written by the thread with the right to run the process, read by any thread.
 class Activity {
  public:

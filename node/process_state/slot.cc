@@ -16,10 +16,11 @@ ProcessSlot::~ProcessSlot() {
 // looks at the cold part afterwards.
 bool ProcessSlot::IsYetToEnd(gen::PID pid) const noexcept {
   const std::uint32_t generation = generation_.load(std::memory_order_seq_cst);
-  const bool is_closed = relations_closed_.load(std::memory_order_seq_cst);
-  const bool is_finishing = is_closed && activity_.IsTerminating();
-  if (generation == GenerationOf(pid)) return !is_closed || is_finishing;
-  return generation == GenerationOf(pid) + 1 && is_finishing;
+  const EndStep step = end_step_.load(std::memory_order_seq_cst);
+  const bool is_terminating = activity_.IsTerminating();
+  if (generation == GenerationOf(pid)) return step == EndStep::kNone || is_terminating;
+  // Otherwise the end is that of the slot's next process.
+  return generation == GenerationOf(pid) + 1 && step == EndStep::kPidGone && is_terminating;
 }
 
 bool ProcessSlot::HasRoomForMore() const noexcept {

@@ -64,7 +64,7 @@ class alignas(64) ProcessSlot : public core::Schedulable {
   // Returns whether the process with this PID lives here and has not ended. Only under the lock of Cold().
   [[nodiscard]] bool IsStill(gen::PID pid) const noexcept {
     return generation_.load(std::memory_order_relaxed) == GenerationOf(pid) &&
-           !relations_closed_.load(std::memory_order_seq_cst);
+           end_step_.load(std::memory_order_seq_cst) == EndStep::kNone;
   }
   // Returns whether the process with this PID lives here, or its end is not complete: what it left behind is still
   // being answered and counted. False is certain; true only under the lock of Cold(), where the end waits.
@@ -191,7 +191,7 @@ class alignas(64) ProcessSlot : public core::Schedulable {
   // Makes IsStill false. Returns the cold part, or null: whoever makes it later sees the flag. Sequentially consistent;
   // partner: Cold.
   [[nodiscard]] ProcessCold* CloseRelations() noexcept {
-    relations_closed_.store(true, std::memory_order_seq_cst);
+    end_step_.store(EndStep::kRelationsClosed, std::memory_order_seq_cst);
     return cold_.load(std::memory_order_seq_cst);
   }
   // Returns the cold part, or null, when the process has said that it has ended: whoever makes it later sees that.
@@ -229,7 +229,7 @@ class alignas(64) ProcessSlot : public core::Schedulable {
   core::Mailbox mailbox_;
   core::AwaitState await_;
   [[no_unique_address]] EndRequests end_requests_;
-  std::atomic<bool> relations_closed_{true};
+  std::atomic<EndStep> end_step_{EndStep::kPidGone};
   std::atomic<bool> suspended_{false};
   // Belongs to the slot: what arrives late counts, too.
   std::atomic<std::int32_t> express_queued_{0};

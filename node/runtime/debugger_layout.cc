@@ -50,7 +50,7 @@ constinit const DebuggerNumber DebuggerLayout::kNumbers[] = {
     Number("table.max_chunks", ProcessTable::kMaxChunks),
 
     Number("slot.generation", offsetof(DebuggerLayout, generation_)),
-    Number("slot.closed", offsetof(DebuggerLayout, relations_closed_)),
+    Number("slot.closed", offsetof(DebuggerLayout, end_step_)),
     Number("slot.sequence", offsetof(DebuggerLayout, sequence_)),
     Number("slot.behavior", offsetof(DebuggerLayout, behavior_)),
     Number("slot.suspended", offsetof(DebuggerLayout, suspended_)),
