@@ -242,6 +242,11 @@ class TestNode {
   [[nodiscard]] bool EventuallyWaiting(gen::PID pid) const {
     return kit::Eventually([&] { return IsWaiting(pid); });
   }
+  // Returns whether stopping has begun, by spawning.
+  [[nodiscard]] bool IsStopping() {
+    const auto spawned = node.Spawn(Make({}));
+    return !spawned && spawned.error() == gen::ErrNodeTerminated;
+  }
   // Waits until nobody but `expected` processes is left.
   [[nodiscard]] bool EventuallyProcesses(std::uint64_t expected) const {
     return kit::Eventually([&] { return node.Info().processes == expected; });
