@@ -7,7 +7,7 @@ set -euo pipefail
 failed=0
 tried=0
 
-# try PEER PROGRAM WORKLOADS: one that has so many of them, 13 or 11: those of calls are missing then.
+# try PEER PROGRAM WORKLOADS: a program that has so many: 13, or 11 without calls.
 try() {
   local peer=$1 bench=$2 count=$3 words workload line text said status
   tried=$((tried + 1))

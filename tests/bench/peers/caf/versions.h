@@ -5,7 +5,7 @@
 
 #include <caf/all.hpp>
 
-#if CAF_MAJOR_VERSION >= 1  // CAF_VERSION itself is 0100 in 1.1.0
+#if CAF_MAJOR_VERSION >= 1  // CAF_VERSION does not tell: it is 0100 in 1.1.0, and 1706 in 0.17.6
 
 CAF_BEGIN_TYPE_ID_BLOCK(ergon_bench, caf::first_custom_type_id)
 CAF_ADD_ATOM(ergon_bench, ergon::bench::on_caf, Begin)
@@ -34,7 +34,7 @@ template <class... Args>
 auto Ask(caf::event_based_actor& from, const caf::actor& to, Timeout timeout, Args&&... args) {
   return from.mail(std::forward<Args>(args)...).request(to, timeout);
 }
-// Will go from CAF after 1.1, which says so. There is nothing in its place.
+// CAF 1.1 says that pools will go.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 template <class Factory>

@@ -1,4 +1,4 @@
-// ergon-bench-sobjectizer: the workloads of ergon-bench on SObjectizer, but for calls, which it does not have.
+// ergon-bench-sobjectizer: the workloads of ergon-bench on SObjectizer, but for calls: it has none that block no thread.
 #include <vector>
 
 #include <fmt/format.h>
@@ -21,14 +21,17 @@ Measurement RunOnSystem(std::size_t index, const Params& params) {
   so_5::wrapped_env_t environment;
   thread_pool::disp_params_t settings;
   settings.thread_count(static_cast<std::size_t>(params["workers"]));
-  if (params["lock"] != 0) {
-    settings.tune_queue_params([](thread_pool::queue_traits::queue_params_t& queue) {
+  settings.tune_queue_params([&](thread_pool::queue_traits::queue_params_t& queue) {
+    queue.next_thread_wakeup_threshold(static_cast<std::size_t>(params["wakeup"]));
+    if (params["lock"] != 0) {
       queue.lock_factory(thread_pool::queue_traits::simple_lock_factory());
-    });
-  }
-  const System system{environment.environment(),
-                      thread_pool::make_dispatcher(environment.environment(), "bench", settings),
-                      static_cast<std::size_t>(params["demands"])};
+    }
+  });
+  thread_pool::bind_params_t binding;
+  binding.max_demands_at_once(static_cast<std::size_t>(params["demands"]));
+  binding.fifo(thread_pool::fifo_t::individual);
+  const auto threads = thread_pool::make_dispatcher(environment.environment(), "bench", settings);
+  const System system{environment.environment(), threads.binder(binding)};
   return RunOften(params, [&] { return AllWorkloads()[index].run(system, params); });
 }
 
@@ -40,7 +43,8 @@ Program ErgonBenchSObjectizer() {
       .runs_on = "an environment of its own",
       .common =
           {{"lock", 0, 0, 1, "of the queue of agents: combined or simple", {"combined", "simple"}},
-           {"demands", 64, 1, 1'000'000, "max_demands_at_once"}},
+           {"demands", 64, 1, 1'000'000, "max_demands_at_once"},
+           {"wakeup", 0, 0, 1'000, "next_thread_wakeup_threshold"}},
       .workloads = {},
       .run = RunOnSystem};
   for (const Workload& workload : AllWorkloads()) {

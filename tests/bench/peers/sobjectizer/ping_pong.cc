@@ -12,7 +12,7 @@ class Ponger final : public so_5::agent_t {
  private:
   void so_define_agent() override {
     so_subscribe_self().event(
-        [this](so_5::mhood_t<Number> number) { so_5::send<Number>(pinger_, number->value); });
+        [this](so_5::mhood_t<Number> number) { so_5::send(pinger_, number); });
   }
 
   const so_5::mbox_t pinger_;
@@ -27,7 +27,7 @@ class Pinger final : public so_5::agent_t {
     so_subscribe_self()
         .event([this](so_5::mhood_t<Number> number) {
           if (--left_ > 0) {
-            so_5::send<Number>(ponger_, number->value);
+            so_5::send(ponger_, number);
           } else {
             finish_->Part();
           }

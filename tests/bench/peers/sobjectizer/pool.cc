@@ -1,4 +1,5 @@
-// SObjectizer has no pool of workers behind one address: each sender sends to each worker in turn.
+// SObjectizer has no pool of agents behind one address: each sender sends to each worker in turn.
+#include <algorithm>
 #include <atomic>
 
 #include <bench/peers/sobjectizer/workload.h>
@@ -56,7 +57,10 @@ Measurement RunJobs(const System& system, const Params& params, std::int64_t tot
     }
   });
   const std::int64_t start = Now();
-  for (const so_5::mbox_t& sender : senders) so_5::send<Begin>(sender, pool, ops / producers);
+  for (const so_5::mbox_t& sender : senders) {
+    so_5::send<Begin>(sender, pool, ops / producers);
+    std::rotate(pool.begin(), pool.begin() + 1, pool.end());  // each begins with another worker
+  }
   return {ops, job.finish.Wait() - start};
 }
 

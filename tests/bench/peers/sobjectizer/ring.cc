@@ -11,11 +11,12 @@ class Member final : public so_5::agent_t {
  private:
   void so_define_agent() override {
     so_subscribe_self()
-        .event([this](so_5::mhood_t<Number> token) {
+        .event([this](so_5::mutable_mhood_t<Number> token) {
           if (token->value == 0) {
             finish_->Part();
           } else {
-            so_5::send<Number>(next_, token->value - 1);
+            --token->value;
+            so_5::send(next_, std::move(token));
           }
         })
         .event([this](so_5::mhood_t<Begin> begin) { next_ = begin->peers.front(); });
@@ -41,7 +42,7 @@ Measurement RunRing(const System& system, const Params& params) {
   }
   const std::int64_t start = Now();
   for (std::int64_t i = 0; i < tokens; ++i) {
-    so_5::send<Number>(ring[static_cast<std::size_t>(i * size / tokens)], hops);
+    so_5::send<so_5::mutable_msg<Number>>(ring[static_cast<std::size_t>(i * size / tokens)], hops);
   }
   return {hops * tokens, finish.Wait() - start};
 }

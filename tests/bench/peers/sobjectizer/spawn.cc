@@ -12,11 +12,6 @@ namespace {
 class Idle final : public so_5::agent_t {
  public:
   explicit Idle(context_t context) : so_5::agent_t(std::move(context)) {}
-
- private:
-  void so_define_agent() override {
-    so_subscribe_self().event([](so_5::mhood_t<Number>) {});
-  }
 };
 
 class Spawner final : public so_5::agent_t {
@@ -27,9 +22,8 @@ class Spawner final : public so_5::agent_t {
  private:
   void so_define_agent() override {
     so_subscribe_self().event([this](so_5::mhood_t<Begin> begin) {
-      const auto binder = system_->Binder();
       for (std::int64_t i = 0; i < begin->count; ++i) {
-        so_5::introduce_child_coop(*this, binder,
+        so_5::introduce_child_coop(*this, system_->binder,
                                    [](so_5::coop_t& coop) { coop.make_agent<Idle>(); });
       }
       finish_->Part();
@@ -68,7 +62,7 @@ class Mayfly final : public so_5::agent_t {
  private:
   void so_define_agent() override {
     so_subscribe_self().event([this](so_5::mhood_t<Number> number) {
-      so_5::send<Number>(breeder_, number->value);
+      so_5::send(breeder_, number);
       so_deregister_agent_coop_normally();
     });
   }
@@ -79,7 +73,7 @@ class Mayfly final : public so_5::agent_t {
 class Breeder final : public so_5::agent_t {
  public:
   Breeder(context_t context, const System* system, Finish* finish)
-      : so_5::agent_t(std::move(context)), binder_(system->Binder()), finish_(finish) {}
+      : so_5::agent_t(std::move(context)), binder_(system->binder), finish_(finish) {}
 
  private:
   void so_define_agent() override {
@@ -142,8 +136,8 @@ class Branch final : public so_5::agent_t {
     so_subscribe_self().event([this](so_5::mhood_t<Number> number) {
       total_ += number->value;
       if (--left_ > 0) return;
-      so_environment().deregister_coop(branches_, so_5::dereg_reason::normal);
       so_5::send<Number>(parent_, total_);
+      so_environment().deregister_coop(branches_, so_5::dereg_reason::normal);
     });
   }
   void so_evt_start() override {
@@ -152,7 +146,7 @@ class Branch final : public so_5::agent_t {
       return;
     }
     const std::int64_t share = leaves_ / kBranches;
-    so_5::introduce_child_coop(*this, system_->Binder(), [&](so_5::coop_t& coop) {
+    so_5::introduce_child_coop(*this, system_->binder, [&](so_5::coop_t& coop) {
       branches_ = coop.handle();
       for (std::int64_t i = 0; i < kBranches; ++i) {
         coop.make_agent<Branch>(system_, so_direct_mbox(), first_ + i * share, share);
@@ -183,7 +177,7 @@ class Gardener final : public so_5::agent_t {
           finish_->Part();
         })
         .event([this](so_5::mhood_t<Begin> begin) {
-          so_5::introduce_child_coop(*this, system_->Binder(), [&](so_5::coop_t& coop) {
+          so_5::introduce_child_coop(*this, system_->binder, [&](so_5::coop_t& coop) {
             coop.make_agent<Branch>(system_, so_direct_mbox(), std::int64_t{0}, begin->count);
           });
         });

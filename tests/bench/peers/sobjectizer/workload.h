@@ -18,18 +18,9 @@
 
 namespace ergon::bench::on_sobjectizer {
 
-// An environment and its dispatcher: threads that all agents share.
 struct System {
   so_5::environment_t& environment;
-  so_5::disp::thread_pool::dispatcher_handle_t threads;
-  std::size_t demands;  // that a thread handles of an agent, before it looks at others
-
-  // Each agent has a queue of its own.
-  [[nodiscard]] so_5::disp_binder_shptr_t Binder() const {
-    return threads.binder(so_5::disp::thread_pool::bind_params_t{}
-                              .fifo(so_5::disp::thread_pool::fifo_t::individual)
-                              .max_demands_at_once(demands));
-  }
+  so_5::disp_binder_shptr_t binder;  // of all agents to the same threads
 };
 
 struct Workload {
@@ -55,7 +46,7 @@ Workload PoolWork();
 // The messages.
 struct Number final : public so_5::message_t {
   explicit Number(std::int64_t number) : value(number) {}
-  const std::int64_t value;
+  std::int64_t value;
 };
 // Begins a run.
 struct Begin final : public so_5::message_t {
@@ -71,7 +62,7 @@ class Cast {
   // `make` adds them to the cooperation.
   Cast(const System& system, const std::function<void(so_5::coop_t&)>& make)
       : environment_(system.environment) {
-    auto coop = environment_.make_coop(system.Binder());
+    auto coop = environment_.make_coop(system.binder);
     make(*coop);
     // Shared, as it is used until its function has returned.
     auto gone = std::make_shared<std::promise<void>>();
