@@ -65,8 +65,9 @@ mkdir here
 (cd here && "$source_dir/scripts/new" . >/dev/null) || fail "scripts/new . in an empty folder is refused"
 grep -q 'project(here ' here/CMakeLists.txt || fail "the project in the folder 'here' is not called so"
 
-# The least work for the compiler.
-export CXX=$compiler CXXFLAGS="-Werror -Wpedantic" CMAKE_GENERATOR=Ninja CMAKE_BUILD_TYPE=Debug
+# The least work for the compiler, and a quick linker.
+export CXX=$compiler CXXFLAGS="-Werror -Wpedantic" CMAKE_GENERATOR=Ninja CMAKE_BUILD_TYPE=None
+! command -v mold >/dev/null || export LDFLAGS=-fuse-ld=mold
 output=$("$source_dir/scripts/new" "$work/some where/first") || fail "scripts/new: $output"
 command=$(tail -n 1 <<<"$output")
 if ! said=$(eval "${command/=PREFIX/=$(printf '%q' "$prefix")}" 2>&1); then

@@ -295,7 +295,9 @@ TEST_CASE("port: output and exit come before the end of the port to an owner tha
                                         return gen::Continue();
                                       }});
   constexpr gen::NoticeOrder kInOrder = gen::NoticeOrder::kInOrder;
-  CHECK(t.Run(owner, [&](Subject& self) {
+  std::atomic<bool> is_over{false};
+  Notes<gen::PID> ports;
+  t.Begin(owner, [&](Subject& self) {
     // It waits for its input's end, so that it is watched in time.
     const gen::PID port =
         self.Spawn(
@@ -304,11 +306,14 @@ TEST_CASE("port: output and exit come before the end of the port to an owner tha
     CHECK(self.Monitor(port, {.order = kInOrder}));
     CHECK(self.Link(port, {.order = kInOrder}));
     CHECK(self.Send(port, PortCloseInput{}));
-    // Until all of that waits: the port is gone a moment before its link is told.
-    const auto waits = [&] { return t.node.ProcessInfo(self.Self())->messages_queued; };
-    for (int i = 0; i < 10'000 && waits() < 5; ++i) CHECK(self.Sleep(1ms));
-    CHECK(waits() == 5);
-  }));
+    ports.Add(port);
+    while (!is_over) CHECK(self.Sleep(1ms));
+  });
+  REQUIRE(kit::Eventually([&] { return ports.size() == 1; }));
+  // Not only gone: its links are told after its monitors.
+  CHECK(t.Ended(ports.All().front()));
+  CHECK(words.size() == 0);
+  is_over = true;
   REQUIRE(kit::Eventually([&] { return words.size() == 5; }));
   CHECK(words.All() == std::vector<std::string>{"output", "output", "over", "exit", "down"});
 }
