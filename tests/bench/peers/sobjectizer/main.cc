@@ -44,7 +44,7 @@ Program ErgonBenchSObjectizer() {
       .common =
           {{"lock", 0, 0, 1, "of the queue of agents: combined or simple", {"combined", "simple"}},
            {"demands", 64, 1, 1'000'000, "max_demands_at_once"},
-           {"wakeup", 0, 0, 1'000, "next_thread_wakeup_threshold"}},
+           {"wakeup", 1, 0, 1'000, "next_thread_wakeup_threshold"}},
       .workloads = {},
       .run = RunOnSystem};
   for (const Workload& workload : AllWorkloads()) {
