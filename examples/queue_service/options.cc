@@ -12,6 +12,7 @@ namespace {
 constexpr int kUsageError = 2;
 constexpr std::uint64_t kMaxOperations = 100'000'000;
 constexpr std::uint64_t kMaxCustomers = 10'000;
+constexpr std::uint64_t kMaxSeed = 1'000'000'000'000'000'000;
 
 constexpr const char* kDescription =
     "Puts into and takes from a queue that is made of processes, behind a serializer, and "
@@ -50,7 +51,7 @@ std::variant<Options, int> ParseOptions(int argc, char** argv) {
   app.add_option("-s,--seed", options.seed, "Chooses who puts and takes when; default: 1")
       ->type_name("N")
       ->option_text("N")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(std::uint64_t{0}, kMaxSeed));
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

@@ -17,7 +17,7 @@ struct Continuation {};
 enum class EndStep : std::uint8_t {
   kNone,
   kRelationsClosed,  // nobody can link or monitor the process, or give it a name, any more
-  kPidGone,          // the PID is no longer a process's; what the process left behind is answered and counted now
+  kPidGone,  // the PID is no longer a process's; what the process left behind is answered and counted now
 };
 
 // Written by the thread with the right to run the process, read by any thread.

@@ -11,7 +11,7 @@ run -n 1 -c 1
 check 'one operation' same_as_deque
 run -n 10 -c 100
 check 'more customers than operations' same_as_deque
-run -n 20001 -c 7 -s 18446744073709551615
+run -n 20001 -c 7 -s 1000000000000000000
 check 'another seed and an uneven share' same_as_deque
 check 'all of the uneven share' prints '^20001 operations of 7 customers'
 
@@ -25,7 +25,7 @@ check 'and it is reported' says 'queue_service: cannot write to standard output:
 run --help
 check 'help' is "$status" 0
 check 'help explains' prints '^  -n,--operations N '
-for wrong in '--operations 0' '-n x' '-n nan' '-n 1e99' '-c 0' '-s nan' '-c 10001' '-s -1' '--nonsense' 'argument'; do
+for wrong in '--operations 0' '-n x' '-n nan' '-n 1e99' '-c 0' '-s nan' '-c 10001' '-s -1' '-s 18446744073709551616' '--nonsense' 'argument'; do
   # shellcheck disable=SC2086
   run $wrong
   check "wrong: $wrong" is "$status" 2
