@@ -78,8 +78,8 @@ gen::Status DispatchToUser(gen::ProcessHost& host, Callbacks& callbacks, core::E
   const gen::Ref ref = RefOf(envelope);
   bool forwarded = false;
   gen::Status status = Dispatch(host, callbacks, envelope, &forwarded);
-  if (status.stops() && is_request && !forwarded) {
-    // Ignored if the caller has an answer.
+  // Not if another process holds the request: to hand it over to itself, this process has to hold it.
+  if (status.stops() && is_request && !forwarded && host.HandOver(host.Self(), from, ref)) {
     (void)host.SendResponseError(
         from, ref, gen::Error(gen::ErrorCode::kProcessTerminated, status.reason().ToString()));
   }

@@ -81,7 +81,7 @@ gen::Result<void> Read(const toml::table& table, const std::string& prefix, std:
   for (const auto& [key, value] : table) {
     const std::string full = prefix + std::string(key.str());
     // A name of the user's: what was not ASCII's is lost (InAscii).
-    if (prefix == "pools." && full.find('?') != std::string::npos) {
+    if (prefix.starts_with("pools.") && full.find('?') != std::string::npos) {
       return ErrorAt(name, key.source(),
                      full + ": the name of a pool is of ASCII's characters here, without \"?\"");
     }

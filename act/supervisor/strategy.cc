@@ -202,7 +202,9 @@ void SupervisionStrategy::BeginRestart(Key key, Child& child) {
   for (; first != children_.end(); ++first) {
     Child& member = first->second;
     member.must_stop = member.state == State::kStarting || member.state == State::kRunning;
-    member.must_start = !member.disabled && member.strategy != SupervisorStrategy::kTemporary;
+    // A temporary child is not started by a round, but by a command that came before it (RestartChild).
+    member.must_start = !member.disabled &&
+                        (member.strategy != SupervisorStrategy::kTemporary || member.must_start);
     member.restarting = member.must_start;
   }
 }

@@ -1,6 +1,8 @@
 #include "connection.h"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <system_error>
 #include <utility>
@@ -23,11 +25,13 @@ constexpr auto kWriteTimeout = 10s;       // for a client that reads nothing
 // A connection that is closed with unread input is reset, and its client may not learn why.
 void Discard(asio::ip::tcp::socket& socket) {
   constexpr int kMostReads = 256;
+  const auto end = std::chrono::steady_clock::now() + 1s;
   std::error_code ignored;
   socket.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
   std::array<char, 4096> input{};
   for (int i = 0; i < kMostReads; ++i) {
-    if (!socket.async_read_some(asio::buffer(input), node::AwaitOrStop(1s))) return;
+    const auto left = std::max(end - std::chrono::steady_clock::now(), std::chrono::nanoseconds(0));
+    if (!socket.async_read_some(asio::buffer(input), node::AwaitOrStop(left))) return;
   }
 }
 

@@ -168,6 +168,8 @@ gen::Status UdpSource::HandleMessage(gen::PID from, gen::Message& message) {
       socket_->async_receive_from(asio::buffer(datagram), sender, node::AwaitOrStop());
   if (!bytes) {
     if (bytes.error() == asio::error::operation_aborted) return gen::Continue();  // it is to stop
+    ++traffic_->failed;
+    std::fputs(fmt::format("logpipe: datagrams: {}\n", bytes.error().message()).c_str(), stderr);
     return gen::Stop(gen::Reason::Error(bytes.error().message()));
   }
   ++traffic_->read;

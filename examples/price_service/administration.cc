@@ -38,6 +38,12 @@ std::string_view WhatToDo(const boost::system::error_code& error) {
   return "";
 }
 
+// A page of the web whose name leads to this machine would be asked for in that name: browsers let it PUT.
+bool IsLocal(std::string_view host) {
+  host = host.substr(0, host.find(':'));
+  return host.empty() || host == "127.0.0.1" || host == "localhost";
+}
+
 http::status StatusOf(const gen::Error& error) {
   return error == gen::ErrIncorrect ? http::status::bad_request : http::status::service_unavailable;
 }
@@ -62,8 +68,9 @@ gen::Status Administration::HandleMessage(gen::PID from, gen::Message& message) 
   if (!message.Is<Serve>()) return Actor::HandleMessage(from, message);
   auto socket = acceptor_->async_accept(node::BoostAwaitOrStop(*acceptor_));
   if (socket) {
-    beast::tcp_stream stream(std::move(*socket));
-    ServeOne(stream);
+    const auto request = Spawn(gen::Factory<AdministrationRequest>());
+    if (request) (void)Send(*request, AdministrationRequest::Accepted{std::move(*socket)});
+    if (!request) Log().Warning("a connection is refused: {}", request.error());
   } else if (socket.error() == net::error::operation_aborted) {
     return gen::Continue();  // the service stops
   } else {
@@ -74,7 +81,15 @@ gen::Status Administration::HandleMessage(gen::PID from, gen::Message& message) 
   return gen::Continue();
 }
 
-void Administration::ServeOne(beast::tcp_stream& stream) {
+gen::Status AdministrationRequest::HandleMessage(gen::PID from, gen::Message& message) {
+  auto* accepted = message.As<Accepted>();
+  if (accepted == nullptr) return Actor::HandleMessage(from, message);
+  beast::tcp_stream stream(std::move(accepted->socket));
+  Serve(stream);
+  return gen::Stop(gen::Reason::Normal());
+}
+
+void AdministrationRequest::Serve(beast::tcp_stream& stream) {
   beast::flat_buffer buffer;
   Request request;
   if (!http::async_read(stream, buffer, request, node::BoostAwaitOrStop(stream, kSlowest))) return;
@@ -86,8 +101,12 @@ void Administration::ServeOne(beast::tcp_stream& stream) {
   stream.socket().shutdown(net::ip::tcp::socket::shutdown_send, ignored);
 }
 
-Administration::Response Administration::Answer(const Request& request) {
+AdministrationRequest::Response AdministrationRequest::Answer(const Request& request) {
   constexpr std::string_view kWorkers = "/workers/";
+  const auto host = request[http::field::host];
+  if (!IsLocal({host.data(), host.size()})) {
+    return Text(http::status::forbidden, "the host is neither 127.0.0.1 nor localhost");
+  }
   const std::string target(request.target());
   if (target == "/health" && request.method() == http::verb::get) return Health();
   if (target == "/stats" && request.method() == http::verb::get) return Stats();
@@ -97,13 +116,13 @@ Administration::Response Administration::Answer(const Request& request) {
   return Text(http::status::not_found, "there are GET /health, GET /stats and PUT /workers/N");
 }
 
-Administration::Response Administration::Health() {
+AdministrationRequest::Response AdministrationRequest::Health() {
   const auto stats = act::Stats(Process(), gen::Atom(kPrices), {.timeout = 1s});
   if (!stats) return Text(http::status::service_unavailable, stats.error().ToString());
   return Text(http::status::ok, "ok");
 }
 
-Administration::Response Administration::Stats() {
+AdministrationRequest::Response AdministrationRequest::Stats() {
   const auto stats = act::Stats(Process(), gen::Atom(kPrices));
   if (!stats) return Text(http::status::service_unavailable, stats.error().ToString());
   return Text(
@@ -114,7 +133,7 @@ Administration::Response Administration::Stats() {
                   stats->expired, stats->worker_restarts, stats->queue_wait_estimate.count()));
 }
 
-Administration::Response Administration::Workers(std::string_view number) {
+AdministrationRequest::Response AdministrationRequest::Workers(std::string_view number) {
   Resize resize;
   const char* const end = number.data() + number.size();
   const auto read = std::from_chars(number.data(), end, resize.workers);

@@ -12,6 +12,7 @@ namespace {
 constexpr int kUsageError = 2;
 constexpr std::uint64_t kMaxOperations = 100'000'000;
 constexpr std::uint64_t kMaxCustomers = 10'000;
+// Less than 2^64 - 1, which CLI11 makes of a number that does not fit.
 constexpr std::uint64_t kMaxSeed = 1'000'000'000'000'000'000;
 
 constexpr const char* kDescription =

@@ -1,5 +1,6 @@
 #include "connection.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <string>
@@ -42,11 +43,13 @@ boost::system::error_code Read(beast::tcp_stream& stream, beast::flat_buffer& bu
 // A connection that is closed with unread input is reset, and its client may not learn why.
 void Discard(beast::tcp_stream& stream) {
   constexpr int kMostReads = 1'024;
+  const auto end = std::chrono::steady_clock::now() + 1s;
   boost::system::error_code ignored;
   stream.socket().shutdown(net::ip::tcp::socket::shutdown_send, ignored);
   std::array<char, 16'384> input{};
   for (int i = 0; i < kMostReads; ++i) {
-    if (!stream.async_read_some(net::buffer(input), node::BoostAwaitOrStop(stream, 1s))) return;
+    const auto left = std::max(end - std::chrono::steady_clock::now(), std::chrono::nanoseconds(0));
+    if (!stream.async_read_some(net::buffer(input), node::BoostAwaitOrStop(stream, left))) return;
   }
 }
 

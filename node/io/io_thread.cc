@@ -92,6 +92,7 @@ struct IoThread::Impl {
   std::unique_ptr<OtherIo> owned_other;
   std::atomic<OtherIo*> other{nullptr};  // the same
   std::mutex lifecycle;                  // StartSignals, Other and Stop
+  std::atomic<bool> is_stopped{false};
   std::thread thread;
 };
 
@@ -137,8 +138,8 @@ gen::Result<void> IoThread::StartSignals(std::vector<int> which,
 }
 
 gen::Result<void> IoThread::WatchClock(std::function<void()> on_set) {
-  std::lock_guard lock(impl_->lifecycle);
-  if (!impl_->thread.joinable()) return gen::ErrNodeTerminated;
+  // Without the lock: who holds it may wait for this thread. A stopped one drops what is posted.
+  if (impl_->is_stopped.load(std::memory_order_relaxed)) return gen::ErrNodeTerminated;
   auto opened = OpenClockAlarm();
   if (!opened) return std::move(opened.error());
   // On the thread, where nobody else uses it.
@@ -168,6 +169,7 @@ void IoThread::Stop() {
   std::lock_guard lock(impl_->lifecycle);
   if (!impl_->thread.joinable()) return;
   if (impl_->owned_other != nullptr) impl_->owned_other->Stop();
+  impl_->is_stopped.store(true, std::memory_order_relaxed);
   impl_->context.stop();
   impl_->thread.join();
   impl_->signals.clear();  // nobody listens: they end the program again

@@ -2,10 +2,17 @@
 
 #include <algorithm>
 
+#include <ergon/gen/host/drop_reason_of.h>
+
 namespace ergon::node {
 
-bool DeliveryToOwner::IsForNow(gen::ErrorCode code) noexcept {
-  return code == gen::ErrorCode::kProcessMailboxFull || code == gen::ErrorCode::kOverloaded;
+bool DeliveryToOwner::IsForNow(const gen::Error& error) noexcept {
+  return error == gen::ErrProcessMailboxFull || error.code() == gen::ErrorCode::kOverloaded;
+}
+
+bool DeliveryToOwner::IsForAll(const gen::Error& error) noexcept {
+  return gen::HasReceiverEnded(error) || error == gen::ErrNodeTerminated ||
+         error == gen::ErrNoConnection;
 }
 
 bool DeliveryToOwner::MayBegin() {

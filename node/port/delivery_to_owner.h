@@ -19,8 +19,8 @@ class DeliveryToOwner {
       : self_(self), program_(program), owner_(owner) {}
 
   // Sends to the owner. Suspends the process while the owner has no room. Drops a message for an owner that has ended,
-  // whose mailbox throws, or that has no room once the program is being killed. Returns false if the process is being
-  // ended.
+  // or that has no room once the program is being killed; and with a warning one that the owner cannot be sent, or whose
+  // mailbox throws. Returns false if the process is being ended.
   template <class T>
   bool Send(T message) {
     int looks = 0;
@@ -54,21 +54,22 @@ class DeliveryToOwner {
   bool IsDone(T& message) {
     auto sent = self_.SendImportant(owner_, std::move(message));
     if (sent) return true;
-    const gen::ErrorCode code = sent.error().code();
-    // Its mailbox threw, as it may for this message only.
-    if (code == gen::ErrorCode::kInternal) {
+    if (IsForNow(sent.error())) return false;
+    is_gone_ = IsForAll(sent.error());
+    // Otherwise for this message only: its mailbox threw, or on the way to another node there is no form for it.
+    if (!is_gone_) {
       self_.Log().Warning("{} does not take a message of the program's: {}", owner_, sent.error());
-      return true;
     }
-    is_gone_ = !IsForNow(code);
-    return is_gone_;
+    return true;
   }
 
   // Before the first pause, which would be long for an owner that handles a message in a microsecond.
   static constexpr int kLooks = 20;
 
   // Returns whether the owner may take the message later. A pool may be overloaded.
-  [[nodiscard]] static bool IsForNow(gen::ErrorCode code) noexcept;
+  [[nodiscard]] static bool IsForNow(const gen::Error& error) noexcept;
+  // Returns whether the owner will take nothing any more: it has ended, or its node is gone.
+  [[nodiscard]] static bool IsForAll(const gen::Error& error) noexcept;
   // Looks at the owner's mailbox once for as many messages as there was room for. The next look notices what others
   // have sent to it meanwhile.
   bool MayBegin();

@@ -136,16 +136,20 @@ gen::Result<void> Program::Check() const {
   if (options.program.empty()) return Incorrect("program: is empty");
   if (HasNull(options.program)) return Incorrect("program: has a null character");
   if (HasNull(options.directory)) return Incorrect("directory: has a null character");
-  for (const std::string& argument : options.arguments) {
-    if (HasNull(argument)) return Incorrect("arguments: one has a null character");
+  for (std::size_t i = 0; i < options.arguments.size(); ++i) {
+    if (!HasNull(options.arguments[i])) continue;
+    return Incorrect(fmt::format("arguments[{}]: has a null character", i));
   }
   for (const auto& [name, value] : options.environment) {
     if (name.empty() || HasNull(name) || name.find('=') != std::string::npos || HasNull(value)) {
       return Incorrect(fmt::format("environment: '{}' cannot be set", name));
     }
   }
-  if (options.input == PortStream::kAsOutput || options.output == PortStream::kAsOutput) {
-    return Incorrect("kAsOutput: is for errors only");
+  if (options.input == PortStream::kAsOutput) {
+    return Incorrect("input: kAsOutput is for errors only");
+  }
+  if (options.output == PortStream::kAsOutput) {
+    return Incorrect("output: kAsOutput is for errors only");
   }
   if (options.lines < 0 || options.lines > kLongestLine) {
     return Incorrect(

@@ -134,8 +134,8 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
   if (ProcessCold* const cold = ColdIfAny()) ReleaseFeatures(*cold, reason);
   // First: what a destructor sends is from this process, and not from the next one in the slot.
   behavior_.reset();
-  // Only the process writes it. Release; partner: IsYetToEnd, which then finds the step.
-  end_step_.store(EndStep::kPidGone, std::memory_order_relaxed);
+  // Only the process writes them. Release; partner: IsYetToEnd, which then finds that it is terminating, and the step.
+  end_step_.store(EndStep::kPidGone, std::memory_order_release);
   generation_.store(generation_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   if (ProcessExtras* const extras = ExtrasIfAny()) {
     extras->environment.reset();

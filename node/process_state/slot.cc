@@ -19,7 +19,7 @@ bool ProcessSlot::IsYetToEnd(gen::PID pid) const noexcept {
   const EndStep step = end_step_.load(std::memory_order_seq_cst);
   const bool is_terminating = activity_.IsTerminating();
   if (generation == GenerationOf(pid)) return step == EndStep::kNone || is_terminating;
-  // Otherwise the end is that of the slot's next process.
+  // With another step it is the slot's next process that is terminating; for an instant it may be that with this one.
   return generation == GenerationOf(pid) + 1 && step == EndStep::kPidGone && is_terminating;
 }
 

@@ -220,6 +220,13 @@ std::optional<gen::PID> Applications::StartingMasterToKill(gen::Atom name) {
   return found->second.master;
 }
 
+bool Applications::IsStartedBy(gen::Atom name, gen::PID master) const {
+  std::lock_guard lock(mutex_);
+  const auto found = entries_.find(name);
+  return found != entries_.end() && found->second.state == State::kStarting &&
+         found->second.master == master;
+}
+
 void Applications::AwaitChildrenOf(gen::PID ended) const {
   for (const gen::PID pid : node_.ProcessList()) {
     const auto info = node_.ProcessInfo(pid);
@@ -241,6 +248,8 @@ gen::Result<void> Applications::StopForce(gen::Atom name) {
     (void)node_.Kill(*starting);
     auto ended = node_.WaitProcess(*starting);
     AwaitChildrenOf(*starting);
+    // Who starts it notices that a moment later. Until then it could be neither started again nor unloaded.
+    while (IsStartedBy(name, *starting)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return ended;
   }
   if (ends_soon) return {};

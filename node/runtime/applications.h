@@ -60,6 +60,8 @@ class Applications final : private ApplicationObserver {
   gen::Result<void> StartOne(gen::Atom name, std::shared_ptr<const gen::ApplicationSpec> spec);
   // Returns an error if an application that this one needs does not run, unless it has ended by itself with normal.
   [[nodiscard]] gen::Result<void> CheckNeeded(gen::Atom name, const Entry& entry) const;
+  // Returns whether the application is being started, by this master.
+  [[nodiscard]] bool IsStartedBy(gen::Atom name, gen::PID master) const;
   // Returns when all children of a process that has ended have ended, too.
   void AwaitChildrenOf(gen::PID ended) const;
   // Returns the process behind an application that may be stopped now.

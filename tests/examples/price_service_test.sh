@@ -13,10 +13,10 @@ trap 'kill "$epmd_pid" 2>/dev/null; cleanup' EXIT
 epmd_answers() { epmd -names >/dev/null 2>&1; }
 check 'its EPMD is there' eventually epmd_answers
 
-# http METHOD PATH: prints the status and all lines of the body as one.
+# http METHOD PATH [HOST]: prints the status and all lines of the body as one.
 http() {
   exec 3<>"/dev/tcp/127.0.0.1/$port" || return 1
-  printf '%s %s HTTP/1.1\r\nHost: here\r\nContent-Length: 0\r\n\r\n' "$1" "$2" >&3
+  printf '%s %s HTTP/1.1\r\nHost: %s\r\nContent-Length: 0\r\n\r\n' "$1" "$2" "${3:-localhost}" >&3
   timeout 20 cat <&3 | tr -d '\r' | sed -n '1s/^HTTP[^ ]* \([0-9]*\) .*/\1/p; 1,/^$/!p' | paste -sd' '
   exec 3>&-
 }
@@ -29,6 +29,10 @@ check 'fewer' is "$(http PUT /workers/1)" '200 workers 1'
 check 'too few' is "$(http PUT /workers/0)" '400 incorrect value: workers: 0 is outside 1..1000'
 check 'no number' is "$(http PUT /workers/9x)" '400 workers: "9x" is no number'
 check 'another page' is "$(http GET /other)" '404 there are GET /health, GET /stats and PUT /workers/N'
+check "by another's name" is "$(http PUT /workers/5 evil.example)" '403 the host is neither 127.0.0.1 nor localhost'
+exec 4<>"/dev/tcp/127.0.0.1/$port"  # says nothing
+check 'while another client says nothing' is "$(http GET /health "127.0.0.1:$port")" '200 ok'
+exec 4>&-
 run --name "other$name" --http-port "$port"
 check 'the port is taken' is "$status" 1
 check 'and it says what to do' says "--http-port $port: Address already in use; somebody else does: choose another one, or 0"

@@ -496,6 +496,26 @@ TEST_CASE("application: stopped by force while it starts") {
   CHECK(app.State("a") == ApplicationState::kLoaded);
 }
 
+TEST_CASE("application: stopped by force while it starts, it can be unloaded at once") {
+  AppNode app;
+  for (int round = 0; round < kit::Scaled(200, 20); ++round) {
+    std::atomic<bool> hangs{false};
+    app.Load({.name = "a",
+              .processes = {
+                  {.factory = Make({.init = [&](Subject& self, const gen::Args&) -> gen::Status {
+                     hangs = true;
+                     if (!self.Sleep(1h)) return gen::Stop(gen::Reason::Normal());
+                     return gen::Continue();
+                   }}),
+                   .options = {.init_timeout = gen::kInfinite}}}});
+    kit::Threads starts;
+    starts.Start([&] { CHECK_FALSE(app.test.node.StartApplication("a")); });
+    REQUIRE(Eventually([&] { return hangs.load(); }));
+    CHECK(app.test.node.StopApplicationForce("a"));
+    CHECK(app.test.node.UnloadApplication("a"));
+  }
+}
+
 TEST_CASE("application: stopped by force in the last moment of its start, the node goes on") {
   AppNode app;
   kit::ThreadGate gate;

@@ -2,6 +2,9 @@
 #include <optional>
 #include <string>
 
+#include <ergon/act/pool.h>
+#include <ergon/act/supervisor.h>
+
 #include "subject.h"
 
 namespace ergon::node {
@@ -112,6 +115,53 @@ TEST_CASE("hand over: a handler that stops afterwards leaves the request to the 
         return gen::Stop(gen::Reason::Error("had enough"));
       }});
   auto answer = test.node.CallAsync<int>(first, Ask{}, kPatient);
+  REQUIRE(test.Ended(first));
+  test.node.Send(other, Finish{}).value();
+  CHECK(answer.get().value() == 30);
+}
+
+// Hands over what it is asked, and ends.
+template <class Behavior>
+class Leaves : public Behavior {
+ public:
+  explicit Leaves(gen::PID other) : other_(other) {}
+
+ private:
+  gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message&) override {
+    this->Send(other_, Task{from, ref, 3}).value();
+    this->HandOver(other_, from, ref).value();
+    return gen::Stop(gen::Reason::Error("had enough"));
+  }
+
+  const gen::PID other_;
+};
+class LeavingSupervisor final : public Leaves<act::Supervisor> {
+ public:
+  using Leaves::Leaves;
+
+ private:
+  gen::Result<act::SupervisorSpec> Init(const gen::Args&) override { return act::SupervisorSpec{}; }
+};
+class LeavingPool final : public Leaves<act::Pool> {
+ public:
+  using Leaves::Leaves;
+
+ private:
+  gen::Result<act::PoolOptions> Init(const gen::Args&) override {
+    return act::PoolOptions{.pool_size = 1, .worker_factory = Make({})};
+  }
+};
+
+TEST_CASE(
+    "hand over: a supervisor, or a pool, that stops afterwards leaves the request to the other") {
+  TestNode test;
+  const gen::PID other = test.node.Spawn(gen::Factory<Answers>()).value();
+  gen::ProcessFactory factory;
+  SUBCASE("supervisor") { factory = gen::Factory<LeavingSupervisor>(other); }
+  SUBCASE("pool") { factory = gen::Factory<LeavingPool>(other); }
+  const gen::PID first = test.node.Spawn(factory).value();
+  auto answer = test.node.CallAsync<int>(
+      first, Ask{}, {.timeout = kPatient.timeout, .priority = gen::MessagePriority::kHigh});
   REQUIRE(test.Ended(first));
   test.node.Send(other, Finish{}).value();
   CHECK(answer.get().value() == 30);

@@ -350,7 +350,11 @@ TEST_CASE("port: what cannot be started is told with its name and the reason") {
   CHECK(error({.program = "cat", .environment = {{"a=b", "c"}}}) ==
         "environment: 'a=b' cannot be set");
   CHECK(error({.program = "cat", .output = PortStream::kAsOutput}) ==
-        "kAsOutput: is for errors only");
+        "output: kAsOutput is for errors only");
+  CHECK(error({.program = "cat", .input = PortStream::kAsOutput}) ==
+        "input: kAsOutput is for errors only");
+  CHECK(error({.program = "cat", .arguments = {"a", std::string("b\0", 2)}}) ==
+        "arguments[1]: has a null character");
   auto nobodys = ports.node().Spawn(Port({.program = "cat"}));
   REQUIRE_FALSE(nobodys);
   CHECK(nobodys.error().detail() ==

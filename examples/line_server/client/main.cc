@@ -1,8 +1,10 @@
 // line_client: many connections to a line_server at once, each a process that sends lines and checks
 // the answers.
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <future>
 #include <string>
@@ -26,6 +28,15 @@ namespace line_client {
 using namespace ergon;
 using namespace std::chrono_literals;
 using asio::ip::tcp;
+
+// The program's exit status, when all is written.
+int Flushed() {
+  if (std::fflush(stdout) == 0) return 0;
+  std::fputs(fmt::format("line_client: cannot write to standard output: {}\n", std::strerror(errno))
+                 .c_str(),
+             stderr);
+  return 1;
+}
 
 struct Options {
   std::string address = "127.0.0.1";
@@ -123,7 +134,7 @@ int Run(const Options& options) {
   fmt::print("{} connections at once, {} lines each, all answered in {:.2f} s, {:.0f} a second\n",
              options.connections, options.lines, elapsed.count(),
              static_cast<double>(lines) / elapsed.count());
-  return 0;
+  return Flushed();
 }
 
 }  // namespace line_client
@@ -149,7 +160,7 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     fmt::print("{}", app.help());
-    return 0;
+    return line_client::Flushed();
   } catch (const CLI::ParseError& error) {
     std::fputs(fmt::format("line_client: {}\nTry 'line_client --help'.\n", error.what()).c_str(),
                stderr);

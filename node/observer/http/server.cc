@@ -170,6 +170,7 @@ class Connection {
     const Request& request = parser.get();
     const ObserverAnswer answer = node::AnswerTo(self_, state_, Looked(request));
     Response response = ResponseTo(answer);
+    response.version(request.version());  // those of HTTP/1.0 have to be told "keep-alive"
     response.keep_alive(request.keep_alive());
     return Write(response, request.method() == http::verb::head) && request.keep_alive();
   }

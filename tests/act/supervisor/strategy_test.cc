@@ -235,6 +235,24 @@ TEST_CASE("supervisor strategy: temporary and disabled children are stopped by a
   CHECK(all.Actions() == "start b");
 }
 
+TEST_CASE("supervisor strategy: a round keeps the command to restart a temporary child") {
+  StrategySubject all(SupervisorType::kAllForOne, {}, 1);
+  const Key temporary = all.strategy.Add({.name = "t", .strategy = SupervisorStrategy::kTemporary});
+  REQUIRE(all.strategy.Start(temporary));
+  all.Actions();
+  all.Started(temporary);
+  REQUIRE(all.strategy.Stop(temporary, Then::kStart));
+  CHECK(all.Actions() == "stop b");
+  CHECK(all.Fail(1) == "");
+  CHECK(all.End(temporary) == "start a");
+  CHECK(all.Started(1) == "start b");
+  CHECK(all.Started(temporary) == "");
+  // Not so the next round.
+  CHECK(all.Fail(1) == "stop b");
+  CHECK(all.End(temporary) == "start a");
+  CHECK(all.Started(1) == "");
+}
+
 TEST_CASE("supervisor strategy: a round starts what had ended before") {
   StrategySubject all(SupervisorType::kAllForOne, With(SupervisorStrategy::kTransient));
   CHECK(all.End(1, gen::Reason::Normal()) == "");

@@ -3,6 +3,7 @@
 # peers    their names, separated by spaces, which choose the colours: caf, sobjectizer, erlang
 # called   what the legend calls them, separated by "|"
 # rounds   runs of each row
+# command  what draws such a chart
 
 function escaped(text) {
   gsub(/&/, "\\&amp;", text)
@@ -77,6 +78,6 @@ END {
   printf "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\" class=\"one\"/>\n", x, top - 8, x, top + NR * pitch - 4
   text(x + 4, top + NR * pitch + 4, "small", "1 ×: as fast as Ergon")
   text(16, height - 32, "small", "A peer's time by Ergon's: medians of " rounds " runs of each, by turns, two threads, one machine.")
-  text(16, height - 14, "small", "To repeat it: scripts/bench --peers --svg FILE")
+  text(16, height - 14, "small", "To repeat it: " command)
   print "</svg>"
 }

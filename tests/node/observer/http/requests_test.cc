@@ -35,6 +35,17 @@ TEST_CASE("requests of one connection are answered in order, also when they come
   CHECK(client.Ends());
 }
 
+TEST_CASE("a client of HTTP/1.0 is told that the connection stays open, if it wants that") {
+  Observed t;
+  kit::HttpClient client(t.port);
+  const std::string get = "GET /healthz HTTP/1.0\r\nHost: localhost\r\n";
+  REQUIRE(client.Send(get + "Connection: keep-alive\r\n\r\n"));
+  CHECK(client.Read()->Header("connection") == "keep-alive");
+  REQUIRE(client.Send(get + "\r\n"));
+  CHECK(client.Read()->status == 200);
+  CHECK(client.Ends());
+}
+
 TEST_CASE("a node is ready while its applications run") {
   Observed t;
   CHECK(t.Get("/readyz").status == 200);
