@@ -276,8 +276,8 @@ admission_limit = "50ms"
   };
   CHECK(problem("\n[pools.a]\npool_seize = 8") ==
         "f:3: pools.a.pool_seize: unknown, the nearest is pools.a.pool_size");
-  CHECK(problem("[pools.a.\"gr\u00f6\u00dfe\"]\npool_size = 8").ends_with(
-      ": the name of a pool is of ASCII's characters here, without \"?\""));
+  CHECK(problem("[pools.a.\"gr\u00f6\u00dfe\"]\npool_size = 8")
+            .ends_with(": the name of a pool is of ASCII's characters here, without \"?\""));
   CHECK(problem("[pools.a]\npool_size = 0") == "f:2: pools.a.pool_size: 0 is outside 1..10000");
   CHECK(problem("[pools.a]\npool_size = \"many\"") ==
         "f:2: pools.a.pool_size: \"many\", must be a whole number");
