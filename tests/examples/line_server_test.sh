@@ -81,6 +81,9 @@ check 'a wrong address' is "$status" 1
 check 'a wrong address is named' says '"nowhere" is not an IP address'
 run --address 192.0.2.1
 check 'an address of another machine' is "$status" 1
+"$client" --help >/dev/full 2>err
+check 'the client: a full disk: exit status 1' is "$?" 1
+check 'the client: a full disk is reported' says 'line_client: cannot write to standard output: No space left on device'
 "$client" --port 1 --connections 1 2>err
 check 'no server' is $? 1
 check 'no server is explained' says 'Connection refused'
