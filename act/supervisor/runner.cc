@@ -230,10 +230,7 @@ void SupervisorRunner::StartProcess(Key key) {
   // Tells of its end, too, should it cut the link.
   auto monitor = host_.Monitor(*pid);
   children_.SetProcess(key, *pid, monitor ? *monitor : gen::Ref());
-  if (!waits) return;
-  // An inspection may have ended the child while its Init was waited for: it had no PID to be killed by.
-  if (strategy_.Find(key)->state == SupervisionStrategy::State::kStopping) (void)host_.Kill(*pid);
-  Started(key);
+  if (waits) Started(key);
 }
 
 void SupervisorRunner::PostponeStart(Key key) {

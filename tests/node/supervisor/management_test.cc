@@ -1,10 +1,8 @@
 // Children that are started, ended and looked at while a supervisor runs.
 #include <ergon/act/supervisor.h>
 
-#include <atomic>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include <doctest/doctest.h>
 
@@ -205,45 +203,6 @@ TEST_CASE("supervisor: under a supervisor, as deep as one likes") {
   CHECK(t.node.StopProcess(top, kit::kDeadline));
   CHECK(t.Ended(top));
   CHECK(t.EventuallyProcesses(0));
-}
-
-// Ends the child a when it is inspected.
-class EndsWhenInspected final : public kit::SpecSupervisor {
- public:
-  using SpecSupervisor::SpecSupervisor;
-
- private:
-  gen::Inspection HandleInspect(gen::PID, const std::vector<std::string>&) override {
-    return {{"ended", TerminateChild("a") ? "yes" : "no"}};
-  }
-};
-
-TEST_CASE("supervisor: an inspection ends a child whose start a handler waits for") {
-  std::atomic<int> inits{0};
-  std::atomic<bool> go{false};
-  const auto waits = [&](Subject& self, const gen::Args&) {
-    if (++inits == 2) {
-      while (!go) CHECK(self.Sleep(1ms));
-    }
-    return gen::Continue();
-  };
-  Supervised test;
-  const gen::PID supervisor =
-      test.node
-          .Spawn(gen::Factory<EndsWhenInspected>(
-              act::SupervisorSpec{.children = Children(1, {.init = waits})}, &test.diary))
-          .value();
-  test.In(supervisor, [](kit::SpecSupervisor& self) { CHECK(self.TerminateChild("a")); });
-  REQUIRE(kit::Eventually([&] { return !test.Child("a"); }));
-  std::thread starts(
-      [&] { test.In(supervisor, [](kit::SpecSupervisor& self) { (void)self.StartChild("a"); }); });
-  CHECK(kit::Eventually([&] { return inits == 2; }));
-  CHECK(test.node.Inspect(supervisor).value()["ended"] == "yes");
-  go = true;
-  starts.join();
-  CHECK(kit::Eventually([&] { return !test.Child("a"); }));
-  test.node.SendExit(supervisor, gen::Reason::Shutdown()).value();
-  CHECK(test.Ended(supervisor));
 }
 
 }  // namespace
