@@ -96,10 +96,7 @@ function(ergon_add_layer layer)
       target_compile_options(${part} PRIVATE ${ergon_options_together})
     endif()
     if(arg_PRECOMPILED AND are_many AND TARGET ${part})
-      target_precompile_headers(${part} PRIVATE ${arg_PRECOMPILED})
-      if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")  # for the compiler cache: the same headers are the same file
-        target_compile_options(${part} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
-      endif()
+      ergon_precompile_headers(${part} PRIVATE ${arg_PRECOMPILED})
     endif()
   endforeach()
   target_compile_features(${target} PUBLIC cxx_std_20)
@@ -118,5 +115,14 @@ function(ergon_add_layer layer)
       ${target} $<TARGET_PROPERTY:${target},LINK_LIBRARIES>)
     target_compile_definitions(${target}_rooms INTERFACE
       $<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>)
+  endif()
+endfunction()
+
+# ergon_precompile_headers(<target> <argument>...): as target_precompile_headers. A compiler cache keeps what is compiled with
+# them: for Clang, too, the same headers are the same file.
+function(ergon_precompile_headers target)
+  target_precompile_headers(${target} ${ARGN})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
   endif()
 endfunction()

@@ -96,11 +96,8 @@ Program ErgonBench() {
                              {"observe", 0, 0, 65535, "port of an observer; 0: there is none"},
                              {"readers", 0, 0, kMostReaders,
                               "connections with it that there have to be before it begins"}},
-                  .workloads = {},
+                  .workloads = OffersOf(AllWorkloads()),
                   .run = RunOnNode};
-  for (const Workload& workload : AllWorkloads()) {
-    program.workloads.push_back({workload.name, workload.measures, workload.params});
-  }
   return program;
 }
 

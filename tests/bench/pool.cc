@@ -1,12 +1,12 @@
 // Messages through act::Pool.
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <optional>
 #include <stop_token>
 #include <thread>
 #include <vector>
 
+#include <bench/job.h>
 #include <bench/producer.h>
 #include <bench/workload.h>
 #include <ergon/act/actor.h>
@@ -15,46 +15,31 @@
 namespace ergon::bench {
 namespace {
 
-// What a run's workers share.
-struct Job {
-  std::atomic<std::int64_t> left;
-  std::int64_t iterations;  // of Work, for each message
-  Finish finish;
-};
+using SharedJob = Job<Finish>;
 
 class JobWorker final : public act::Actor {
  public:
-  explicit JobWorker(Job* job) : job_(job) {}
+  explicit JobWorker(SharedJob* job) : share_(job) {}
 
  private:
-  // Counts in batches: a shared counter for each message would be what is measured.
-  static constexpr std::int64_t kBatch = 64;
-
   gen::Status HandleMessage(gen::PID, gen::Message& message) override {
-    if (job_->iterations != 0) {
-      (void)Work(static_cast<std::uint64_t>(message.As<Number>()->value), job_->iterations);
-    }
-    if (++handled_ == kBatch) {
-      handled_ = 0;
-      if (job_->left.fetch_sub(kBatch, std::memory_order_acq_rel) == kBatch) job_->finish.Part();
-    }
+    share_.Handle(message.As<Number>()->value);
     return gen::Continue();
   }
 
-  Job* job_;
-  std::int64_t handled_ = 0;
+  JobShare<Finish> share_;
 };
 
 class JobPool final : public act::Pool {
  public:
-  JobPool(Job* job, std::int64_t workers) : job_(job), workers_(static_cast<int>(workers)) {}
+  JobPool(SharedJob* job, std::int64_t workers) : job_(job), workers_(static_cast<int>(workers)) {}
 
  private:
   gen::Result<act::PoolOptions> Init(const gen::Args&) override {
     return act::PoolOptions{.pool_size = workers_, .worker_factory = gen::Factory<JobWorker>(job_)};
   }
 
-  Job* job_;
+  SharedJob* job_;
   int workers_;
 };
 
@@ -88,10 +73,8 @@ Measurement Run(gen::Node& node, const Params& params, std::int64_t total, std::
                 std::int64_t* inspections = nullptr) {
   const std::int64_t producers = params["producers"];
   const std::int64_t workers = params["pool_workers"];
-  // Every worker's share is a whole number of batches.
-  const std::int64_t step = producers * workers * 64;
-  const std::int64_t ops = (total + step - 1) / step * step;
-  Job job{.left = ops, .iterations = iterations, .finish = Finish(node, 1)};
+  const std::int64_t ops = JobMessages(params, total);
+  SharedJob job{.left = ops, .iterations = iterations, .finish = Finish(node, 1)};
   Cast cast(node);
   const gen::PID pool = cast.Spawn(gen::Factory<JobPool>(&job, workers));
   std::vector<gen::PID> senders;
@@ -135,8 +118,7 @@ Measurement RunInspect(gen::Node& node, const Params& params) {
 }
 
 Measurement RunWork(gen::Node& node, const Params& params) {
-  const double microseconds = static_cast<double>(params["us"]);
-  const auto iterations = static_cast<std::int64_t>(microseconds * IterationsPerMicrosecond());
+  const std::int64_t iterations = JobIterations(params);
   Measurement measurement = Run(node, params, params["n"], iterations);
   // The same work without messages, on as many threads as the node has workers for it.
   const std::int64_t threads =

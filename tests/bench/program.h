@@ -7,16 +7,10 @@
 #include <vector>
 
 #include <bench/measurement.h>
+#include <bench/offer.h>
 #include <bench/params.h>
 
 namespace ergon::bench {
-
-// A workload as the command line knows it.
-struct Offer {
-  std::string name;
-  std::string measures;
-  std::vector<Param> params;
-};
 
 struct Program {
   std::string name;

@@ -1,6 +1,7 @@
 // Processes that come and go.
 #include <thread>
 
+#include <bench/skynet.h>
 #include <bench/workload.h>
 #include <ergon/act/actor.h>
 
@@ -99,8 +100,6 @@ Measurement RunChurn(gen::Node& node, const Params& params) {
 
 // ---- skynet: a tree of processes whose leaves' numbers are summed on the way up
 
-constexpr std::int64_t kBranches = 10;
-
 struct Grow {
   std::int64_t first = 0;
   std::int64_t leaves = 0;
@@ -149,8 +148,7 @@ class Branch final : public act::Actor {
 };
 
 Measurement RunSkynet(gen::Node& node, const Params& params) {
-  std::int64_t leaves = 1;
-  while (leaves * kBranches <= params["n"]) leaves *= kBranches;
+  const std::int64_t leaves = SkynetLeaves(params);
   Finish finish(node, 1);
   std::int64_t sum = 0;
   Cast cast(node);
@@ -158,7 +156,7 @@ Measurement RunSkynet(gen::Node& node, const Params& params) {
   const std::int64_t start = Now();
   Must(node.Send(root, Grow{0, leaves}));
   Measurement measurement{leaves, finish.Wait() - start};
-  if (sum != leaves * (leaves - 1) / 2) throw std::runtime_error("skynet: wrong sum");
+  CheckSkynetSum(sum, leaves);
   return measurement;
 }
 

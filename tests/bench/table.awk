@@ -11,11 +11,16 @@ function resample(from, count, into,    i) {
 }
 function fixed(x, digits) { return x == "-" ? x : sprintf("%." digits "f", x) }
 
-$1 == row && $2 == "here" { here[++n] = $3 }
-$1 == row && $2 == "other" { there[++m] = $3 }
-$1 == row { ++runs[$2]; of_peer[$2, runs[$2]] = $3 }
+# Copies the runs of a program, and returns how many there are.
+function take(program, into,    i) {
+  for (i = 1; i <= runs[program]; ++i) into[i] = told[program, i]
+  return runs[program] + 0
+}
+
+$1 == row { told[$2, ++runs[$2]] = $3 }
 
 END {
+  n = take("here", here)
   a = median(here, n)
   if (mode == "medians") {
     printf "%-16s %10.1f %10.1f %10.1f\n", row, a, here[1], here[n]
@@ -23,8 +28,8 @@ END {
     line = sprintf("%-16s %10.1f", row, a)
     columns = split(peers, name, " ")
     for (i = 1; i <= columns; ++i) {
-      for (k = 1; k <= runs[name[i]]; ++k) x[k] = of_peer[name[i], k]
-      b = runs[name[i]] ? median(x, runs[name[i]]) : "-"
+      m = take(name[i], there)
+      b = m ? median(there, m) : "-"
       times = b == "-" ? b : b / a
       line = line sprintf(" %11s %8s", fixed(b, 1), fixed(times, 2))
       title = title "|" times
@@ -32,6 +37,7 @@ END {
     print line
     print title >>ratios
   } else {
+    m = take("other", there)
     b = median(there, m)
     srand(1)
     for (k = 1; k <= 1000; ++k) {

@@ -11,19 +11,14 @@
 
 #include <bench/machine.h>
 #include <bench/measurement.h>
+#include <bench/offer.h>
 #include <bench/params.h>
 #include <ergon/core/foundations/sync.h>
 #include <ergon/gen/node.h>
 
 namespace ergon::bench {
 
-struct Workload {
-  std::string name;
-  std::string measures;
-  std::vector<Param> params;
-  // One run on a started node. Ends the processes it has spawned.
-  std::function<Measurement(gen::Node&, const Params&)> run;
-};
+using Workload = WorkloadOn<gen::Node>;
 
 const std::vector<Workload>& AllWorkloads();
 

@@ -29,13 +29,13 @@ using namespace ergon;
 using namespace std::chrono_literals;
 using asio::ip::tcp;
 
-// The program's exit status, when all is written.
-int Flushed() {
-  if (std::fflush(stdout) == 0) return 0;
+// Whether all that was printed has been written.
+bool Written() {
+  if (std::fflush(stdout) == 0) return true;
   std::fputs(fmt::format("line_client: cannot write to standard output: {}\n", std::strerror(errno))
                  .c_str(),
              stderr);
-  return 1;
+  return false;
 }
 
 struct Options {
@@ -134,7 +134,7 @@ int Run(const Options& options) {
   fmt::print("{} connections at once, {} lines each, all answered in {:.2f} s, {:.0f} a second\n",
              options.connections, options.lines, elapsed.count(),
              static_cast<double>(lines) / elapsed.count());
-  return Flushed();
+  return Written() ? 0 : 1;
 }
 
 }  // namespace line_client
@@ -160,7 +160,7 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     fmt::print("{}", app.help());
-    return line_client::Flushed();
+    return line_client::Written() ? 0 : 1;
   } catch (const CLI::ParseError& error) {
     std::fputs(fmt::format("line_client: {}\nTry 'line_client --help'.\n", error.what()).c_str(),
                stderr);

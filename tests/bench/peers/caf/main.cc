@@ -42,11 +42,8 @@ Program ErgonBenchCaf() {
       .common = {{"policy", 0, 0, 1, "stealing or sharing", {"stealing", "sharing"}},
                  {"polls", 100, 1, 1'000'000'000, "work-stealing.aggressive-poll-attempts"},
                  {"throughput", 0, 0, 1'000'000'000, "scheduler.max-throughput; 0: no limit"}},
-      .workloads = {},
+      .workloads = OffersOf(AllWorkloads()),
       .run = RunOnSystem};
-  for (const Workload& workload : AllWorkloads()) {
-    program.workloads.push_back({workload.name, workload.measures, workload.params});
-  }
   return program;
 }
 

@@ -1,39 +1,25 @@
 // Messages to workers: each sender sends to each worker in turn, or all send to a caf::actor_pool, which does that.
 #include <algorithm>
-#include <atomic>
 
+#include <bench/job.h>
 #include <bench/peers/caf/workload.h>
 
 namespace ergon::bench::on_caf {
 namespace {
 
-// What a run's workers share.
-struct Job {
-  std::atomic<std::int64_t> left;
-  std::int64_t iterations;  // of Work, for each message
-  Finish finish;
-};
+using SharedJob = Job<Finish>;
 
 class JobWorker final : public caf::event_based_actor {
  public:
-  JobWorker(caf::actor_config& config, Job* job) : caf::event_based_actor(config), job_(job) {}
+  JobWorker(caf::actor_config& config, SharedJob* job)
+      : caf::event_based_actor(config), share_(job) {}
 
  private:
-  // Counts in batches: a shared counter for each message would be what is measured.
-  static constexpr std::int64_t kBatch = 64;
-
   caf::behavior make_behavior() override {
-    return {[this](std::int64_t number) {
-      if (job_->iterations != 0) (void)Work(static_cast<std::uint64_t>(number), job_->iterations);
-      if (++handled_ == kBatch) {
-        handled_ = 0;
-        if (job_->left.fetch_sub(kBatch, std::memory_order_acq_rel) == kBatch) job_->finish.Part();
-      }
-    }};
+    return {[this](std::int64_t number) { share_.Handle(number); }};
   }
 
-  Job* job_;
-  std::int64_t handled_ = 0;
+  JobShare<Finish> share_;
 };
 
 // Sends numbers to the workers, to each in turn, all from one handler.
@@ -60,10 +46,8 @@ Measurement RunJobs(caf::actor_system& system, const Params& params, std::int64_
                     std::int64_t iterations) {
   const std::int64_t producers = params["producers"];
   const std::int64_t workers = params["pool_workers"];
-  // Every worker's share is a whole number of batches.
-  const std::int64_t step = producers * workers * 64;
-  const std::int64_t ops = (total + step - 1) / step * step;
-  Job job{.left = ops, .iterations = iterations, .finish = Finish(1)};
+  const std::int64_t ops = JobMessages(params, total);
+  SharedJob job{.left = ops, .iterations = iterations, .finish = Finish(1)};
   Cast cast(system);
   const bool by_pool = params["by"] != 0;
   std::vector<caf::actor> team;
@@ -84,8 +68,7 @@ Measurement RunJobs(caf::actor_system& system, const Params& params, std::int64_
 }
 
 Measurement RunWork(caf::actor_system& system, const Params& params) {
-  const double microseconds = static_cast<double>(params["us"]);
-  const auto iterations = static_cast<std::int64_t>(microseconds * IterationsPerMicrosecond());
+  const std::int64_t iterations = JobIterations(params);
   return RunJobs(system, params, params["n"], iterations);
 }
 

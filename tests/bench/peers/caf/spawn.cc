@@ -1,8 +1,8 @@
 // Actors that come and go.
 #include <algorithm>
-#include <stdexcept>
 
 #include <bench/peers/caf/workload.h>
+#include <bench/skynet.h>
 
 namespace ergon::bench::on_caf {
 namespace {
@@ -110,8 +110,6 @@ Measurement RunChurn(caf::actor_system& system, const Params& params) {
 
 // ---- skynet: a tree of actors whose leaves' numbers are summed on the way up
 
-constexpr std::int64_t kBranches = 10;
-
 class Branch final : public caf::event_based_actor {
  public:
   Branch(caf::actor_config& config, caf::actor parent, std::int64_t first, std::int64_t leaves)
@@ -167,8 +165,7 @@ class Gardener final : public caf::event_based_actor {
 };
 
 Measurement RunSkynet(caf::actor_system& system, const Params& params) {
-  std::int64_t leaves = 1;
-  while (leaves * kBranches <= params["n"]) leaves *= kBranches;
+  const std::int64_t leaves = SkynetLeaves(params);
   Finish finish(1);
   std::int64_t sum = 0;
   Cast cast(system);
@@ -176,7 +173,7 @@ Measurement RunSkynet(caf::actor_system& system, const Params& params) {
   const std::int64_t start = Now();
   TellToBegin(gardener, leaves);
   const Measurement measurement{leaves, finish.Wait() - start};
-  if (sum != leaves * (leaves - 1) / 2) throw std::runtime_error("skynet: wrong sum");
+  CheckSkynetSum(sum, leaves);
   return measurement;
 }
 

@@ -10,19 +10,14 @@
 
 #include <bench/machine.h>
 #include <bench/measurement.h>
+#include <bench/offer.h>
 #include <bench/params.h>
 #include <bench/peers/caf/versions.h>
 #include <bench/peers/finish.h>
 
 namespace ergon::bench::on_caf {
 
-struct Workload {
-  std::string name;
-  std::string measures;
-  std::vector<Param> params;
-  // One run on a started system. Ends the actors it has spawned.
-  Measurement (*run)(caf::actor_system&, const Params&);
-};
+using Workload = WorkloadOn<caf::actor_system>;
 
 Workload PingPong();
 Workload PingPongPairs();

@@ -45,11 +45,8 @@ Program ErgonBenchSObjectizer() {
           {{"lock", 0, 0, 1, "of the queue of agents: combined or simple", {"combined", "simple"}},
            {"demands", 64, 1, 1'000'000, "max_demands_at_once"},
            {"wakeup", 1, 0, 1'000, "next_thread_wakeup_threshold"}},
-      .workloads = {},
+      .workloads = OffersOf(AllWorkloads()),
       .run = RunOnSystem};
-  for (const Workload& workload : AllWorkloads()) {
-    program.workloads.push_back({workload.name, workload.measures, workload.params});
-  }
   return program;
 }
 

@@ -1,8 +1,8 @@
 // Agents that come and go. What comes and goes is a cooperation; here each has one agent, but for those of skynet.
 #include <algorithm>
-#include <stdexcept>
 
 #include <bench/peers/sobjectizer/workload.h>
+#include <bench/skynet.h>
 
 namespace ergon::bench::on_sobjectizer {
 namespace {
@@ -117,8 +117,6 @@ Measurement RunChurn(const System& system, const Params& params) {
 
 // ---- skynet: a tree of agents whose leaves' numbers are summed on the way up
 
-constexpr std::int64_t kBranches = 10;
-
 // Ten agents are a cooperation, and end together.
 class Branch final : public so_5::agent_t {
  public:
@@ -189,8 +187,7 @@ class Gardener final : public so_5::agent_t {
 };
 
 Measurement RunSkynet(const System& system, const Params& params) {
-  std::int64_t leaves = 1;
-  while (leaves * kBranches <= params["n"]) leaves *= kBranches;
+  const std::int64_t leaves = SkynetLeaves(params);
   Finish finish(1);
   std::int64_t sum = 0;
   so_5::mbox_t gardener;
@@ -200,7 +197,7 @@ Measurement RunSkynet(const System& system, const Params& params) {
   const std::int64_t start = Now();
   so_5::send<Begin>(gardener, std::vector<so_5::mbox_t>(), leaves);
   const Measurement measurement{leaves, finish.Wait() - start};
-  if (sum != leaves * (leaves - 1) / 2) throw std::runtime_error("skynet: wrong sum");
+  CheckSkynetSum(sum, leaves);
   return measurement;
 }
 

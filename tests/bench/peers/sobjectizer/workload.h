@@ -13,6 +13,7 @@
 
 #include <bench/machine.h>
 #include <bench/measurement.h>
+#include <bench/offer.h>
 #include <bench/params.h>
 #include <bench/peers/finish.h>
 
@@ -23,13 +24,7 @@ struct System {
   so_5::disp_binder_shptr_t binder;  // of all agents to the same threads
 };
 
-struct Workload {
-  std::string name;
-  std::string measures;
-  std::vector<Param> params;
-  // One run. Ends the agents it has made.
-  Measurement (*run)(const System&, const Params&);
-};
+using Workload = WorkloadOn<const System>;
 
 Workload PingPong();
 Workload PingPongPairs();
