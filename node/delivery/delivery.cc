@@ -10,6 +10,7 @@
 #include <ergon/gen/notices.h>
 #include <ergon/gen/trace.h>
 #include <ergon/node/delivery/envelope_marks.h>
+#include <ergon/node/delivery/late_drops.h>
 #include <ergon/node/delivery/transport.h>
 #include <ergon/node/delivery/unmade_messages.h>
 
@@ -183,8 +184,15 @@ void Delivery::DropOverflow(ProcessSlot& process, gen::PID pool, core::EnvelopeP
       reports = process.routed_work().duty() == gen::WorkerDuty::kReport;
     }
   }
-  Drop(std::move(envelope), to, gen::DropReason::kMailboxFull, gen::ErrProcessMailboxFull);
-  if (reports) ReportProgress(to, pool);  // the pool waits until it is done with what it was given
+  const gen::PID waiting_pool = reports ? pool : gen::PID();
+  if (!LateDrops::Keep(envelope, to, waiting_pool)) {
+    DropPushedOut(std::move(envelope), to, waiting_pool);
+  }
+}
+
+void Delivery::DropPushedOut(core::EnvelopePtr envelope, gen::PID receiver, gen::PID waiting_pool) {
+  Drop(std::move(envelope), receiver, gen::DropReason::kMailboxFull, gen::ErrProcessMailboxFull);
+  if (waiting_pool) ReportProgress(receiver, waiting_pool);
 }
 
 void Delivery::ReportProgress(gen::PID worker, gen::PID pool) {

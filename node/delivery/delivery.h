@@ -140,6 +140,9 @@ class Delivery {
   // should have handled it; the empty PID: not known.
   void Drop(core::EnvelopePtr envelope, gen::PID to, gen::DropReason reason,
             const gen::Error& error);
+  // Drops what a full mailbox has pushed out. `waiting_pool`: whose worker the receiver is, if that pool waits until the
+  // worker is done with it.
+  void DropPushedOut(core::EnvelopePtr envelope, gen::PID receiver, gen::PID waiting_pool);
   // Counts a message that was dropped because a mailbox was full, or a stash. `pool` is the receiver's parent, and maybe
   // the pool that the message came through, which is returned then.
   PoolSlot* CountOverflow(ProcessSlot& receiver, gen::PID pool, const core::Envelope& envelope);

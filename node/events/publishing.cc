@@ -11,6 +11,7 @@
 
 #include <ergon/gen/host/drop_reason_of.h>
 #include <ergon/gen/trace.h>
+#include <ergon/node/delivery/late_drops.h>
 #include <ergon/node/links/relations.h>
 #include <ergon/node/process_state/unique_id.h>
 
@@ -136,6 +137,7 @@ gen::Result<std::vector<gen::MessageEvent>> Publishing::Subscribe(ProcessSlot& s
   if (is_past && may_wait && !subscriber.IsPool()) {
     place = [&](gen::MessageEvent value) { PlaceMissed(pid, std::move(value)); };
   }
+  const LateDrops late_drops(needs_.delivery);  // of PlaceMissed, under the event's lock
   auto missed = events_.Subscribe(
       event.name, pid, NumbersOf(OneOf(note)),
       [&](gen::PID producer) { TellProducer<gen::MessageEventStart>(event.name, producer); }, &mark,
@@ -311,6 +313,7 @@ gen::Result<std::size_t> Publishing::Publish(gen::PID from, gen::Atom name, gen:
       refused.emplace_back(subscriber, std::move(outcome.error()));
     }
   };
+  const LateDrops late_drops(needs_.delivery);  // of SendHere, under the event's lock
   auto published = events_.Publish(name, token, is_ready, make, deliver);
   while (published && !*published) {
     for_nodes->Encode();

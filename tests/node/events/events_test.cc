@@ -1,4 +1,5 @@
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <thread>
 
@@ -155,6 +156,49 @@ TEST_CASE("events: a subscriber's end is not the producer's problem; full mailbo
   }));
   CHECK(t.node.Info().dropped_mailbox_full == 1);
   CHECK(t.node.Kill(full));
+}
+
+// Publishes when the last message that has it is destroyed.
+struct Farewell {
+  explicit Farewell(std::function<void()> say) : say_(std::move(say)) {}
+  Farewell(const Farewell&) = delete;
+  Farewell& operator=(const Farewell&) = delete;
+  ~Farewell() { say_(); }
+
+ private:
+  std::function<void()> say_;
+};
+struct LastWords {
+  std::shared_ptr<Farewell> farewell;
+};
+
+TEST_CASE("events: what a subscriber drops for a value may publish at its end") {
+  Notes<Seen> seen;
+  gen::Ref token;
+  TestNode t;
+  const gen::PID producer = t.Spawn();
+  CHECK(t.Run(producer, [&](Subject& self) { token = self.RegisterEvent("e").value(); }));
+  const gen::PID full =
+      t.Spawn(Subscriber(seen), {.mailbox = gen::Mailbox::Bounded(1, gen::Overflow::kDropOldest)});
+  const gen::PID other = t.Spawn(Subscriber(seen));
+  Subscribe(t, full, {"e", {}});
+  Subscribe(t, other, {"e", {}});
+  CHECK(t.node.Suspend(full));
+  CHECK(t.Run(producer, [&](Subject& self) {
+    auto farewell =
+        std::make_shared<Farewell>([&] { CHECK(self.SendEvent("e", token, 2).value() == 2); });
+    CHECK(self.Send(full, LastWords{std::move(farewell)}));
+    CHECK(self.SendEvent("e", token, 1).value() == 2);
+  }));
+  CHECK(t.node.Info().dropped_mailbox_full == 2);  // the words, and the first value
+  CHECK(t.node.Resume(full));
+  REQUIRE(kit::Eventually([&] { return seen.size() == 3; }));
+  std::vector<std::string> of_other;
+  for (const Seen& s : seen.All()) {
+    if (s.pid == other) of_other.push_back(s.what);
+    if (s.pid == full) CHECK(s.what == "e 2");
+  }
+  CHECK(of_other == std::vector<std::string>{"e 1", "e 2"});
 }
 
 TEST_CASE("events: subscribing and leaving while others publish and end") {
