@@ -45,7 +45,7 @@ class Display : public act::Actor {
   }
   gen::Status HandleEvent(const gen::MessageEvent& event) override {
     std::printf("%d ", seen_ = *event.As<int>());  // all subscribers share the value
-    if (seen_ == kReadings && asked_) SendResponse(from_, ref_, true).value();
+    if (seen_ == kReadings && asked_) (void)SendResponse(from_, ref_, true);
     return gen::Continue();
   }
   gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message&) override {

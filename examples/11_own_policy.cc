@@ -123,7 +123,7 @@ class Boss : public act::Actor {
   }
   gen::Status HandleMessage(gen::PID from, gen::Message& message) override {
     if (!message.Is<Done>()) return Actor::HandleMessage(from, message);
-    if (++done_ == kWorkers.size()) SendResponse(caller_, ref_, true).value();
+    if (++done_ == kWorkers.size()) (void)SendResponse(caller_, ref_, true);
     return gen::Continue();
   }
 

@@ -1,6 +1,7 @@
 // One value of any type, for where types are not known beforehand: arguments of a spawn, values of an environment.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,11 +34,19 @@ class AnyValue {
   [[nodiscard]] const T* As() const noexcept {
     return core::IsType<T>(type_) ? static_cast<const T*>(value_.get()) : nullptr;
   }
-  // Returns a copy of the value; empty if there is none, or it has another type.
+  // Returns a copy of the value; empty if there is none, or it has another type. A std::int64_t, as options files have
+  // them, is any other integer, too, if it fits.
   template <class T>
   [[nodiscard]] std::optional<T> Get() const {
-    const T* const value = As<T>();
-    return value == nullptr ? std::nullopt : std::optional<T>(*value);
+    if (const T* const value = As<T>()) return *value;
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      const auto* const number = As<std::int64_t>();
+      const bool fits =
+          number != nullptr && (*number >= 0 || std::is_signed_v<T>)&&static_cast<std::int64_t>(
+                                   static_cast<T>(*number)) == *number;
+      if (fits) return static_cast<T>(*number);
+    }
+    return std::nullopt;
   }
   // Returns what the type calls itself: its kTag, or if it has none its name as written in C++; empty: no value.
   [[nodiscard]] std::string TypeName() const {

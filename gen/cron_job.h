@@ -106,7 +106,8 @@ struct CronJobInfo {
   bool enabled = true;
   std::uint64_t runs = 0;
   std::uint64_t missed = 0;  // runs that would have been too late, or before one that was made up
-  // Of `runs`: the message was not sent, the process did not start, ...; and how often the zone's rules threw.
+  // Of `runs`: the message was not sent, the process did not start, ...; and how often the next
+  // run became unknown because the zone's rules threw.
   std::uint64_t failed = 0;
   std::optional<std::chrono::sys_seconds> last_run = std::nullopt;
   std::string last_error;                                           // of the last run that failed

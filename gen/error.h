@@ -38,7 +38,8 @@ enum class ErrorCode : std::uint8_t {
   kBusy,                // too much waits to go to that node already; try later
 };
 
-// Errors compare by code; the detail is for people.
+// Errors compare by code; the detail is for people. Errors of the user's own (kApplication) compare by their texts or
+// atoms, too: `result.error() == gen::Error("circuit open")`.
 class Error {
  public:
   constexpr explicit Error(ErrorCode code) noexcept : code_(code) {}
@@ -65,7 +66,8 @@ class Error {
   [[nodiscard]] std::string ToString() const;
 
   friend bool operator==(const Error& left, const Error& right) noexcept {
-    return left.code_ == right.code_;
+    if (left.code_ != right.code_) return false;
+    return left.code_ != ErrorCode::kApplication || left.detail() == right.detail();
   }
 
  private:

@@ -4,7 +4,9 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <typeinfo>
 #include <utility>
 
@@ -15,6 +17,17 @@ namespace ergon::gen {
 class Process;
 
 namespace detail {
+// How a factory keeps an argument: text as std::string, for each spawn reads it again; all else as it is.
+template <class T>
+struct KeptArgument {
+  using Decayed = std::decay_t<T>;
+  static_assert(!std::is_same_v<Decayed, std::string_view>,
+                "Factory: a std::string_view does not own its text: give a std::string");
+  using Type =
+      std::conditional_t<std::is_same_v<Decayed, const char*> || std::is_same_v<Decayed, char*>,
+                         std::string, Decayed>;
+};
+
 // In process_function.cc.
 [[nodiscard]] std::unique_ptr<ProcessBehavior> MakeProcessFunction(
     std::function<Reason(Process&)> function, const std::type_info& type);
@@ -85,7 +98,7 @@ class ProcessFactory {
 };
 
 // Makes processes of behaviour T. The factory keeps the constructor arguments and copies them for each spawn: a worker
-// that replaces another starts with the same arguments.
+// that replaces another starts with the same arguments. Text literals and other pointers to text are kept as std::string.
 template <class T, class... Arguments>
 [[nodiscard]] ProcessFactory Factory(Arguments&&... arguments) {
   static_assert(std::is_base_of_v<ProcessBehavior, T>, "T has to be a behaviour, as act::Actor");
@@ -94,13 +107,15 @@ template <class T, class... Arguments>
   static_assert(
       (std::is_copy_constructible_v<std::decay_t<Arguments>> && ...),
       "Factory: an argument cannot be copied; each spawn, also of a replaced worker, gets a copy");
-  static_assert(std::is_abstract_v<T> ||
-                    !(std::is_copy_constructible_v<std::decay_t<Arguments>> && ...) ||
-                    std::is_constructible_v<T, const std::unwrap_ref_decay_t<Arguments>&...>,
-                "Factory: T has no public constructor for (const references to) these arguments");
+  static_assert(
+      std::is_abstract_v<T> || !(std::is_copy_constructible_v<std::decay_t<Arguments>> && ...) ||
+          std::is_constructible_v<
+              T, const std::unwrap_reference_t<typename detail::KeptArgument<Arguments>::Type>&...>,
+      "Factory: T has no public constructor for (const references to) these arguments");
   return ProcessFactory(
-      [kept = std::make_tuple(
-           std::forward<Arguments>(arguments)...)]() -> std::unique_ptr<ProcessBehavior> {
+      [kept =
+           std::tuple<std::unwrap_reference_t<typename detail::KeptArgument<Arguments>::Type>...>(
+               std::forward<Arguments>(arguments)...)]() -> std::unique_ptr<ProcessBehavior> {
         return std::apply(
             [](const auto&... copies) -> std::unique_ptr<ProcessBehavior> {
               return std::make_unique<T>(copies...);

@@ -124,6 +124,8 @@ struct Stored {
                                   std::string, std::decay_t<T>>;
   static_assert(!std::is_same_v<Type, std::string_view>,
                 "a std::string_view does not own its text: send a std::string");
+  static_assert(!std::is_array_v<std::remove_reference_t<T>> || std::is_same_v<Type, std::string>,
+                "an array would be sent as a pointer to it: send a std::array or a std::vector");
   static_assert(std::is_move_constructible_v<Type>,
                 "a message must be movable: it is moved into the receiver's mailbox");
   static_assert(!std::is_move_constructible_v<Type> || std::is_constructible_v<Type, T>,
@@ -141,8 +143,15 @@ template <class T>
 void GiveBack(core::EnvelopePtr& refused, std::remove_reference_t<T>& value) {
   using Value = std::remove_reference_t<T>;
   if constexpr (!std::is_reference_v<T> && !std::is_const_v<Value> &&
-                std::is_same_v<Value, StoredType<T>> && std::is_move_assignable_v<Value>) {
-    if (refused != nullptr) value = std::move(*static_cast<Value*>(refused->Value()));
+                std::is_same_v<Value, StoredType<T>>) {
+    if (refused == nullptr) return;
+    Value& kept = *static_cast<Value*>(refused->Value());
+    if constexpr (std::is_move_assignable_v<Value>) {
+      value = std::move(kept);
+    } else if constexpr (std::is_nothrow_move_constructible_v<Value>) {  // it has a const member
+      std::destroy_at(&value);
+      std::construct_at(&value, std::move(kept));
+    }
   }
 }
 }  // namespace detail

@@ -96,7 +96,7 @@ class Messenger {
   //                       of processes and types of messages. Requests whose handler has returned without an answer
   //                       do not count: others may answer them. Do not give a ref to others and then call its owner.
   //   kProcessTerminated  the process ended before it answered, or this one is being ended
-  //   kUnexpectedType     the answer has another type; the text names both. A std::int64_t is any integer that fits
+  //   kUnexpectedType     the answer has another type; the text names both. One of std::int64_t is any integer that fits
   //   kTooManyCalls       no stack left for one more suspended process (about 32,000)
   //   or the error that the process answered with.
   template <class R = NamedByRequest, class T>
@@ -152,9 +152,9 @@ class Messenger {
   }
 
   // Sends a copy of `value` after each `period`, more than 0, until the handle cancels it, the calling process ends, or
-  // the receiver ends if it was given as a PID or an alias. The timers' thread makes the copies, so copying should be
-  // quick. After Cancel no tick is handled: one that waits in a mailbox is skipped, and counted as expired. The n-th
-  // tick is due n periods from now, without drift. At most one tick waits in a mailbox; those due meanwhile are left
+  // the receiver ends if it was given as a PID or an alias of this node. The timers' thread makes the copies, so copying
+  // should be quick. After Cancel no tick is handled: one that waits in a mailbox is skipped, and counted as expired. The
+  // n-th tick is due n periods from now, without drift. At most one tick waits in a mailbox; those due meanwhile are left
   // out. (Neither is so with a receiver on another node, or one that stashes ticks.) A tick whose receiver has no room,
   // or does not exist, is counted as dropped. Each tick has the trace id that this process has now (trace.h).
   template <class T>

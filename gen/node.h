@@ -30,9 +30,9 @@
 
 namespace ergon::gen {
 
-// All functions may be called from any thread. Functions that wait (Call, Inspect, Spawn, StopProcess,
-// StartApplication...) block the calling thread. On a thread that runs handlers, or a node's I/O (await.h), they return
-// kNotAllowed: inside a handler use the functions of the process, which suspend only the process.
+// All functions may be called from any thread. Functions that wait (Call, Inspect, Spawn, StopProcess...) block the
+// calling thread. On a thread that runs handlers, or a node's I/O (await.h), they return kNotAllowed, except StopProcess
+// and WaitProcess with a time-out of 0: inside a handler use the process's functions, which suspend only the process.
 //
 // After the node has stopped, all functions that return a Result return kNodeTerminated, whichever process they are
 // about. The exceptions are WaitProcess for a PID, and WaitForSignal: what they wait for has happened.
@@ -104,9 +104,9 @@ class Node : public GroupMessenger {
   virtual Result<void> Change(const NodeChange& change) = 0;
   // Reads NodeOptions::options_file again, as SIGHUP does, and applies what may change: log_level and mailbox_size as
   // above; log_levels, for all processes with these behaviours, also those whose level was set otherwise; the pools
-  // that the file names, by act::PoolChange; and what of the network's options may be changed. Options that are not in
-  // the file stay as they are. All or nothing: an error changes nothing. A pool that does not run gets the new values
-  // when it starts; the log says so. Blocks while the file is read.
+  // that the file names, by act::PoolChange; the environment, by SetEnv; and what of the network's options may be
+  // changed. Options that are not in the file stay. All or nothing: an error changes nothing. A pool that does not run
+  // gets the new values when it starts; the log says so. Blocks while the file is read.
   //   kIncorrect   the file has a fault, another value than at the start for what cannot be changed, or one that a pool
   //                refuses, or it names a process that is not a pool; the text names the field and the value
   //   kNotAllowed  the node has no options_file; or the file names pools, for which this function waits, and a handler

@@ -130,7 +130,7 @@ struct NodeOptions {
   // thread writes the dump, so timers wait meanwhile. When the last such node has stopped, the signal ends the program
   // again. Not with a `clock` of the caller's own. A node that cannot catch the signal does not start.
   bool dump_on_sigquit = false;
-  // The values that all processes inherit; see Process::Env.
+  // The values that all processes inherit; see Process::Env. In an options file: [environment].
   Environment environment = {};
 
   // SIGINT and SIGTERM stop the node, and a second signal stops it at once, as in Node::WaitForSignal, but from the

@@ -105,7 +105,7 @@ class Process : public GroupMessenger {
     return detail::StartTask(*this, std::forward<Function>(function));
   }
 
-  // Starts a child and returns when its Init is done. Inits may nest to any depth. Errors:
+  // Starts a child, which outlives this process unless the options link them. Returns when its Init is done. Errors:
   //   kIncorrect          an option; the text names the field and the value
   //   kProcessTerminated  Init stopped or threw; the text is its reason
   //   kTimeout            Init took longer than options.init_timeout, and waited then; the process is killed

@@ -41,8 +41,8 @@ struct ProcessOptions {
   // The leader of the process's tree: see Process::Leader. Empty: the parent's leader; for Node::Spawn, the process
   // itself.
   PID leader = {};
-  // Link with the process that spawns it. Links are symmetric, so one of the two options is enough; there are two names
-  // because a link can be seen from either side.
+  // Links it with the process that spawns it. Without, it outlives that process. Both options mean the same, because
+  // links are symmetric.
   bool link_parent = false;
   bool link_child = false;
   // A thread of its own, for handlers that block it.

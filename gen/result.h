@@ -31,6 +31,13 @@ class BadResult : public std::runtime_error {
 // Throws std::logic_error: calling error() on a result that has a value is a mistake of the caller's.
 [[noreturn]] void ThrowHasNoError();
 
+namespace detail {
+template <class Given, class F>
+auto MapResult(Given&& given, F&& function);
+template <class Given, class F>
+auto ThenResult(Given&& given, F&& function);
+}  // namespace detail
+
 template <class T>
 class [[nodiscard]] Result : public tl::expected<T, Error> {
   using Base = tl::expected<T, Error>;
@@ -111,6 +118,34 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
     Check();
     return Base::operator->();
   }
+  // Returns what the function makes of the value, or the error. And of a function that returns a Result itself.
+  template <class F>
+  auto map(F&& function) const& {
+    return detail::MapResult(*this, std::forward<F>(function));
+  }
+  template <class F>
+  auto map(F&& function) && {
+    return detail::MapResult(std::move(*this), std::forward<F>(function));
+  }
+  template <class F>
+  auto and_then(F&& function) const& {
+    return detail::ThenResult(*this, std::forward<F>(function));
+  }
+  template <class F>
+  auto and_then(F&& function) && {
+    return detail::ThenResult(std::move(*this), std::forward<F>(function));
+  }
+  // Returns the value, or the Result that the function makes of the error.
+  template <class F>
+  Result or_else(F&& function) const& {
+    if (this->has_value()) return *this;
+    return std::forward<F>(function)(error());
+  }
+  template <class F>
+  Result or_else(F&& function) && {
+    if (this->has_value()) return std::move(*this);
+    return std::forward<F>(function)(std::move(*this).error());
+  }
   // Returns the error, of a temporary result by value. Throws std::logic_error if there is a value.
   [[nodiscard]] Error& error() & {
     if (this->has_value()) [[unlikely]]
@@ -188,5 +223,27 @@ class [[nodiscard]] Result<void> : public tl::expected<void, Error> {
     return std::move(*this).Base::error();
   }
 };
+
+namespace detail {
+template <class Given, class F>
+auto MapResult(Given&& given, F&& function) {
+  using Value =
+      std::remove_cvref_t<decltype(std::forward<F>(function)(*std::forward<Given>(given)))>;
+  if (!given.has_value()) return Result<Value>(std::forward<Given>(given).error());
+  if constexpr (std::is_void_v<Value>) {
+    std::forward<F>(function)(*std::forward<Given>(given));
+    return Result<void>();
+  } else {
+    return Result<Value>(std::forward<F>(function)(*std::forward<Given>(given)));
+  }
+}
+template <class Given, class F>
+auto ThenResult(Given&& given, F&& function) {
+  using Returned =
+      std::remove_cvref_t<decltype(std::forward<F>(function)(*std::forward<Given>(given)))>;
+  if (!given.has_value()) return Returned(std::forward<Given>(given).error());
+  return Returned(std::forward<F>(function)(*std::forward<Given>(given)));
+}
+}  // namespace detail
 
 }  // namespace ergon::gen

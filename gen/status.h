@@ -45,12 +45,10 @@ class [[nodiscard]] Status {
   Reason reason_;
 };
 
-// The result of HandleCall: Reply(value), ReplyError(error), NoReply(), Stop(reason), or
-// ReplyAndStop(value, reason).
+// The result of HandleCall: Reply(value), ReplyError(error), NoReply(), Stop(reason), ReplyAndStop(value, reason), or
+// ReplyAndContinue(value, next).
 class [[nodiscard]] CallResult {
  public:
-  // No answer now: a process will call SendResponse with `from` and `ref`.
-  CallResult() = default;
   CallResult(detail::StopRequest stop)  // NOLINT(google-explicit-constructor)
       : status_(std::move(stop)) {}
   CallResult(core::EnvelopePtr response, Status status)
@@ -68,6 +66,9 @@ class [[nodiscard]] CallResult {
   [[nodiscard]] const Status& status() const noexcept { return status_; }
 
  private:
+  friend CallResult NoReply();
+  CallResult() = default;  // so that `return {};` does not leave a caller without an answer
+
   core::EnvelopePtr response_;
   Status status_;
 };

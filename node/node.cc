@@ -203,15 +203,14 @@ gen::Result<void> Node::Kill(gen::PID pid) {
 }
 
 gen::Result<void> Node::StopProcess(const gen::Target& to, std::chrono::nanoseconds timeout) {
-  return IfItMayBlock("StopProcess", [&](Runtime& runtime) -> gen::Result<void> {
-    auto checked = CheckNotNegative("timeout", timeout);  // before anything is asked
-    if (!checked) return checked;
-    auto pid = runtime.addresses_.Resolve(to);
+  const auto stop = [&](Runtime& runtime) -> gen::Result<void> {
+    auto asked = CheckNotNegative("timeout", timeout);  // before anything is asked
+    auto pid = asked ? runtime.addresses_.Resolve(to) : gen::Result<gen::PID>(asked.error());
     if (!pid) return std::move(pid.error());
-    auto asked = runtime.exit_signals_.StopAfterQueue(*pid, gen::Reason::Normal());
-    if (!asked) return asked;
-    return runtime.outside_calls_.WaitProcess(*pid, timeout);
-  });
+    asked = runtime.exit_signals_.StopAfterQueue(*pid, gen::Reason::Normal());
+    return asked ? runtime.outside_calls_.WaitProcess(*pid, timeout) : asked;
+  };
+  return timeout.count() == 0 ? IfUsable(stop) : IfItMayBlock("StopProcess", stop);
 }
 
 gen::Result<void> Node::WaitProcess(const gen::Target& to, std::chrono::nanoseconds timeout) {

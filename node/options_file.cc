@@ -30,6 +30,7 @@ namespace ergon::node {
 namespace {
 
 constexpr std::string_view kNetwork = "network.";
+constexpr std::string_view kEnvironment = "environment.";
 constexpr std::string_view kNoText = "a list or a date";  // what TextOf has no text for
 
 // It is no value that somebody has written.
@@ -37,6 +38,15 @@ std::string WithoutQuotes(std::string text) {
   const std::size_t at = text.find(fmt::format("\"{}\"", kNoText));
   if (at != std::string::npos) text.replace(at, kNoText.size() + 2, kNoText);
   return text;
+}
+
+// A value of the environment; none: it is of a kind that an environment of a file has not.
+gen::AnyValue ValueOf(const toml::node& value) {
+  if (const auto* text = value.as_string()) return gen::AnyValue(text->get());
+  if (const auto* number = value.as_integer()) return gen::AnyValue(std::int64_t{number->get()});
+  if (const auto* number = value.as_floating_point()) return gen::AnyValue(double{number->get()});
+  if (const auto* truth = value.as_boolean()) return gen::AnyValue(bool{truth->get()});
+  return {};
 }
 
 gen::Error ErrorAt(std::string_view name, const toml::source_region& where, std::string_view text) {
@@ -68,64 +78,123 @@ void NoteNetworkOption(gen::NodeOptions& options, gen::NetworkOption option) {
 
 // Returns whether options are in a table of this name.
 bool IsTable(std::string_view name) {
-  if (name == "pools" || name == "log_levels" || name == "network") return true;
-  if (name.starts_with("pools.") || name.starts_with(kNetwork)) return true;
+  if (name == "pools" || name == "log_levels" || name == "network" || name == "environment")
+    return true;
+  if (name.starts_with("pools.") || name.starts_with(kNetwork) || name.starts_with(kEnvironment))
+    return true;
   return std::ranges::any_of(OptionKeys(), [&](const OptionKey& key) {
     return key.name.starts_with(name) && key.name.substr(name.size()).starts_with('.');
   });
 }
 
+// What is read, without the byte order mark, and its name in errors.
+struct File {
+  std::string_view name;
+  std::string_view contents;
+};
+
+// Returns whether a line of the region had other characters than ASCII's, which are "?" now (InAscii).
+bool HadOtherCharacters(const File& file, const toml::source_region& region) {
+  std::string_view rest = file.contents;
+  for (std::uint32_t line = 1; line <= region.end.line; ++line) {
+    const std::size_t size = std::min(rest.find('\n'), rest.size());
+    const std::string_view text = rest.substr(0, size);
+    const bool is_other = std::ranges::any_of(
+        text, [](char character) { return static_cast<unsigned char>(character) > 0x7F; });
+    if (line >= region.begin.line && is_other) return true;
+    rest.remove_prefix(std::min(size + 1, rest.size()));
+  }
+  return false;
+}
+
+// Sets a value of the environment, whose key is `full`.
+gen::Result<void> ReadValue(const std::string& full, const toml::key& key, const toml::node& value,
+                            const File& file, gen::NodeOptions& options) {
+  gen::AnyValue known = ValueOf(value);
+  if (!known) return ErrorAt(file.name, value.source(), fmt::format("{}: {}", full, kNoText));
+  const auto* const text = known.As<std::string>();
+  const bool has_mark = full.find('?') != std::string::npos ||
+                        (text != nullptr && text->find('?') != std::string::npos);
+  if (has_mark &&
+      (HadOtherCharacters(file, value.source()) || HadOtherCharacters(file, key.source()))) {
+    return ErrorAt(
+        file.name, value.source(),
+        full + ": names and texts are of ASCII's characters here: write \\u00e9 for others");
+  }
+  options.environment.insert_or_assign(full.substr(kEnvironment.size()), std::move(known));
+  return {};
+}
+
+// Names of the user's: what was not ASCII's is lost.
+gen::Result<void> CheckName(std::string_view prefix, const std::string& full, const toml::key& key,
+                            const File& file) {
+  if (full.find('?') == std::string::npos) return {};
+  if (prefix.starts_with("pools.")) {
+    return ErrorAt(file.name, key.source(),
+                   full + ": the name of a pool is of ASCII's characters here, without \"?\"");
+  }
+  if (prefix == "log_levels.") {
+    return ErrorAt(file.name, key.source(),
+                   full + ": the name of a behaviour is of ASCII's characters here, without \"?\"");
+  }
+  return {};
+}
+
 // `prefix` is what all keys of the table begin with.
-gen::Result<void> Read(const toml::table& table, const std::string& prefix, std::string_view name,
+gen::Result<void> Read(const toml::table& table, const std::string& prefix, const File& file,
                        gen::NodeOptions& options) {
   for (const auto& [key, value] : table) {
     const std::string full = prefix + std::string(key.str());
-    // A name of the user's: what was not ASCII's is lost (InAscii).
-    if (prefix.starts_with("pools.") && full.find('?') != std::string::npos) {
-      return ErrorAt(name, key.source(),
-                     full + ": the name of a pool is of ASCII's characters here, without \"?\"");
-    }
-    if (prefix == "log_levels." && full.find('?') != std::string::npos) {
-      return ErrorAt(
-          name, key.source(),
-          full + ": the name of a behaviour is of ASCII's characters here, without \"?\"");
-    }
+    auto read = CheckName(prefix, full, key, file);
+    if (!read) return read;
     if (const auto* inner = value.as_table()) {
       if (prefix == "log_levels.") {  // words.Counter = "debug"
-        return ErrorAt(name, key.source(),
+        return ErrorAt(file.name, key.source(),
                        full + ": is a table: put the name of the behaviour in quotes");
       }
       if (inner->empty() && !IsTable(full)) {
-        return ErrorAt(
-            name, key.source(),
-            full + ": there is no such table, only stealing, pools, log_levels and network");
+        return ErrorAt(file.name, key.source(),
+                       full +
+                           ": there is no such table, only stealing, pools, log_levels, network "
+                           "and environment");
       }
-      auto read = Read(*inner, full + ".", name, options);
+      read = Read(*inner, full + ".", file, options);
       if (!read) return read;
       continue;
     }
     if (prefix.empty() && IsTable(full)) {
-      return ErrorAt(name, key.source(), fmt::format("{0}: must be a table, as [{0}]", full));
+      return ErrorAt(file.name, key.source(), fmt::format("{0}: must be a table, as [{0}]", full));
+    }
+    if (full.starts_with(kEnvironment)) {
+      read = ReadValue(full, key, value, file, options);
+      if (!read) return read;
+      continue;
     }
     const auto text = TextOf(value);
     if (full.starts_with(kNetwork)) {
-      if (!text) return ErrorAt(name, key.source(), fmt::format("{}: {}", full, kNoText));
+      if (!text) return ErrorAt(file.name, key.source(), fmt::format("{}: {}", full, kNoText));
       NoteNetworkOption(options, {full.substr(kNetwork.size()), *text,
-                                  fmt::format("{}:{}", name, key.source().begin.line)});
+                                  fmt::format("{}:{}", file.name, key.source().begin.line)});
       continue;
     }
     // The key is looked at first, whatever its value is.
-    auto set = SetOption(options, full, text.value_or(std::string(kNoText)));
-    if (!set) return ErrorAt(name, key.source(), WithoutQuotes(std::string(set.error().detail())));
+    read = SetOption(options, full, text.value_or(std::string(kNoText)));
+    if (!read) {
+      return ErrorAt(file.name, key.source(), WithoutQuotes(std::string(read.error().detail())));
+    }
   }
   return {};
+}
+
+std::string_view WithoutByteOrderMark(std::string_view contents) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (contents.starts_with(kByteOrderMark)) contents.remove_prefix(kByteOrderMark.size());
+  return contents;
 }
 
 // No option has other characters than ASCII's, and toml++ 3.3 is not safe from all of them: in comments
 // they do not matter, elsewhere "?" is an error as they are.
 std::string InAscii(std::string_view contents) {
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (contents.starts_with(kByteOrderMark)) contents.remove_prefix(kByteOrderMark.size());
   std::string ascii(contents);
   for (char& character : ascii) {
     if (static_cast<unsigned char>(character) > 0x7F) character = '?';
@@ -168,10 +237,11 @@ std::string_view HintFor(std::string_view contents, std::uint32_t line) {
 gen::Result<gen::NodeOptions> ParseOptions(std::string_view contents, std::string_view name,
                                            const gen::NodeOptions& defaults) {
   gen::NodeOptions options = defaults;
-  const std::string ascii = InAscii(contents);
+  const File file{name, WithoutByteOrderMark(contents)};
+  const std::string ascii = InAscii(file.contents);
   try {
     const toml::table table = toml::parse(ascii);
-    auto read = Read(table, "", name, options);
+    auto read = Read(table, "", file, options);
     if (!read) return std::move(read.error());
   } catch (const toml::parse_error& error) {
     return ErrorAt(

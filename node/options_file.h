@@ -25,6 +25,10 @@ namespace ergon::node {
 //   "words::Counter" = "debug"
 //   "words::Index" = "node"
 //
+//   [environment]
+//   database = "db1:5432"
+//   batch = 500
+//
 //   [network]
 //   cookie_file = "/etc/words/cookie"
 //   tick_time = "30s"
@@ -32,7 +36,8 @@ namespace ergon::node {
 //
 // The tables [pools.NAME] are NodeOptions::pools; their keys are the fields of act::PoolChange. The table [log_levels]
 // is NodeOptions::log_levels: names of behaviours, in quotes, and their levels, "node" for the node's level. The table
-// [network] has the fields of dist::ErlangOptions, except those that no text can describe, and `cookie`, for
+// [environment] is NodeOptions::environment, for what the program's own processes read with Env: std::string,
+// std::int64_t, double and bool; a value in a table in it has a name with a dot. The table [network] has the fields of dist::ErlangOptions, except those that no text can describe, and `cookie`, for
 // which there is cookie_file. The node checks this table when it starts; it needs a NodeOptions::network of
 // dist::Erlang. Fields that are not in the file stay as in `defaults`. Returns kIncorrect if the file cannot be read,
 // is not TOML, or has a wrong key or value; the text names file, line, key and value, as in

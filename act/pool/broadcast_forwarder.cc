@@ -186,10 +186,7 @@ bool PoolBroadcastForwarder::Ask(Held& message) {
   if (!is_marked) {
     message.envelope->flags &= static_cast<std::uint8_t>(~core::Envelope::kFlagRouted);
   }
-  if (replacement_.members().staying() != 1 ||
-      replacement_.members().FindWorker(caller) == nullptr) {
-    return false;
-  }
+  if (!replacement_.members().IsOnlyStaying(caller)) return false;
   Refuse(std::move(message), WaitsForItself(kOnlyWorker));
   return true;
 }

@@ -36,6 +36,11 @@ PoolMember* PoolMembers::FindWorker(gen::PID worker) {
   return member != nullptr && member->worker == worker ? member : nullptr;
 }
 
+bool PoolMembers::IsOnlyStaying(gen::PID worker) {
+  const PoolMember* member = counts_.staying == 1 ? FindWorker(worker) : nullptr;
+  return member != nullptr && !member->leaving;
+}
+
 PoolMember* PoolMembers::FindEntry(std::uint64_t entry) {
   auto found = numbers_.find(entry);
   if (found == numbers_.end()) return nullptr;

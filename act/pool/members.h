@@ -57,6 +57,8 @@ class PoolMembers {
   [[nodiscard]] PoolMember* FindWorker(gen::PID worker);
   [[nodiscard]] PoolMember* FindEntry(std::uint64_t entry);
   [[nodiscard]] PoolMember* FindNumber(std::uint64_t number);
+  // Returns whether it is the worker of the only member that does not leave.
+  [[nodiscard]] bool IsOnlyStaying(gen::PID worker);
   [[nodiscard]] const Map& all() const noexcept { return members_; }
   [[nodiscard]] Map& all() noexcept { return members_; }
 

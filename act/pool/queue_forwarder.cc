@@ -67,7 +67,7 @@ bool PoolQueueForwarder::RefuseRequest(Held& message, std::optional<std::uint64_
   const auto caller = members_.find(from.id);
   if (caller != members_.end() && from.node == self.node && from.creation == self.creation) {
     const bool waits_for_itself =
-        key ? queue_.HomeOf(*key) == caller->second : replacement_.members().staying() == 1;
+        key ? queue_.HomeOf(*key) == caller->second : replacement_.members().IsOnlyStaying(from);
     if (waits_for_itself) {
       Refuse(std::move(message),
              WaitsForItself(key ? "the worker of the request's key" : kOnlyWorker));

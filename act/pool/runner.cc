@@ -19,8 +19,9 @@ namespace ergon::act {
 namespace {
 
 // Returns whether a worker has ended as it was told and handled nothing, though it has left something.
-bool HasKept(const gen::MessageInheritance& left) {
-  return left.handled == 0 && !left.holds_current && !left.reason.IsFailure();
+bool HasKept(const gen::MessageInheritance& left, const gen::Reason& told) {
+  return left.handled == 0 && !left.holds_current &&
+         (!left.reason.IsFailure() || left.reason == told);
 }
 
 // Returns the forwarder for `options.strategy`. All arguments outlive it.
@@ -240,7 +241,7 @@ gen::Status PoolRunner::OnInheritance(gen::MessageInheritance& left, gen::PID fr
   gone_.push_back(left.pid);
   const PoolMember* ended = replacement_.members().FindWorker(left.pid);
   // It was made for what others had left, which is in its stash now: the next one would keep it, too.
-  if (ended != nullptr && fillers_.erase(ended->number) != 0 && HasKept(left)) {
+  if (ended != nullptr && fillers_.erase(ended->number) != 0 && HasKept(left, stop_reason_)) {
     forwarder_->Lose(std::exchange(left.messages, {}));
   }
   const auto decision = replacement_.WorkerEnded(left.pid, left.handled, host_.Now());

@@ -184,6 +184,13 @@ void StateRunner::RetryPostponed() {
 void StateRunner::SendResponses(std::vector<StateResponse>& responses, const Current* current) {
   for (StateResponse& response : responses) {
     if (!response.to && current == nullptr) throw std::logic_error("Reply: there is no request");
+    if (!response.to && current->event.kind() == StateEventKind::kMessage) {  // anybody may send it
+      if (const auto more = unasked_lines_.Take(host_)) {
+        host_.Log().Warning("an answer was dropped: nobody waits for one to {}{}",
+                            current->event.ToString(), *more);
+      }
+      continue;
+    }
     const Caller to = response.to ? *response.to : current->event.Caller();
     auto sent = host_.SendResponseEnvelope(to.from, to.ref, std::move(response.response));
     // A caller that has stopped waiting is everyday life.

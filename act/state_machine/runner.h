@@ -34,7 +34,10 @@ class StateRunner {
   // Adds the machine's own keys; see StateMachine.
   void Describe(gen::Inspection& inspection) const;
   // At the end of the process: tells how many lines of the log were left out last.
-  void TellRest() const { dropped_lines_.TellRest(host_, "events that could not be postponed"); }
+  void TellRest() const {
+    dropped_lines_.TellRest(host_, "events that could not be postponed");
+    unasked_lines_.TellRest(host_, "answers to events that are no requests");
+  }
 
  private:
   // The event being handled, and what holds it: an envelope of the mailbox, or one of its own.
@@ -69,6 +72,7 @@ class StateRunner {
   StateTimeouts timeouts_;
   std::vector<std::pair<StateTimeouts::Id, gen::TimerHandle>> timers_;
   gen::LimitedLines dropped_lines_;
+  gen::LimitedLines unasked_lines_;
 };
 
 }  // namespace ergon::act

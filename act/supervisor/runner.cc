@@ -43,7 +43,12 @@ gen::Status SupervisorRunner::Start() {
     return gen::Stop(gen::Reason::Error(
         fmt::format("{}: {}", Child(child.name), gen::StartErrorText(pid.error()))));
   }
-  return Settle();
+  try {
+    return Settle();
+  } catch (...) {  // HandleChildStart threw, and there will be no Terminate
+    StopStarted();
+    throw;
+  }
 }
 
 void SupervisorRunner::StopStarted() {

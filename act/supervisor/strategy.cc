@@ -127,7 +127,7 @@ void SupervisionStrategy::Ended(Key key, const gen::Reason& reason, std::int64_t
   --alive_;
   const bool wanted = was == State::kStopping || std::exchange(child.must_stop, false) || ending_;
   if (wanted) {
-    if (child.must_start && !in_round_) {
+    if (child.must_start && !IsInRound(key)) {
       Launch(key, child);
     } else if (!child.must_start && IsForgotten(child)) {
       Forget(key);
@@ -197,8 +197,9 @@ void SupervisionStrategy::BeginRestart(Key key, Child& child) {
     Launch(key, child);
     return;
   }
-  in_round_ = true;
   auto first = type_ == SupervisorType::kAllForOne ? children_.begin() : children_.find(key);
+  round_first_ = in_round_ ? std::min(round_first_, first->first) : first->first;
+  in_round_ = true;
   for (; first != children_.end(); ++first) {
     Child& member = first->second;
     member.must_stop = member.state == State::kStarting || member.state == State::kRunning;
@@ -222,7 +223,10 @@ void SupervisionStrategy::Advance() {
 
 bool SupervisionStrategy::AdvanceStops(bool one_by_one) {
   if (alive_ == 0) return true;
-  const auto is_stopping = [](const auto& entry) { return entry.second.state == State::kStopping; };
+  // A child before the round may be ending by a command, and does not matter to it.
+  const auto is_stopping = [this](const auto& entry) {
+    return entry.second.state == State::kStopping && (ending_ || IsInRound(entry.first));
+  };
   bool waits = std::ranges::any_of(children_, is_stopping);
   for (auto last = children_.rbegin(); last != children_.rend(); ++last) {
     if (one_by_one && waits) break;
@@ -235,6 +239,7 @@ bool SupervisionStrategy::AdvanceStops(bool one_by_one) {
 
 void SupervisionStrategy::AdvanceStarts() {
   for (auto& [key, child] : children_) {
+    if (!IsInRound(key)) continue;
     if (child.state == State::kStarting && child.restarting) return;  // its successors wait for it
     if (!child.must_start) continue;
     Launch(key, child);

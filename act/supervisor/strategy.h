@@ -111,6 +111,7 @@ class SupervisionStrategy {
                      std::int64_t now);
   void EndedForGood(Key key, Child& child);
   void BeginRestart(Key key, Child& child);
+  [[nodiscard]] bool IsInRound(Key key) const { return in_round_ && key >= round_first_; }
   [[nodiscard]] bool Exceeded(std::int64_t now);
 
   // Does what the plans of the children (must_stop, must_start) allow now.
@@ -128,6 +129,7 @@ class SupervisionStrategy {
   Key last_key_ = 0;
   std::size_t alive_ = 0;
   bool in_round_ = false;
+  Key round_first_ = 0;  // the first child of the round, which all after it belong to
   bool ending_ = false;
   bool gave_up_ = false;
   bool end_told_ = false;

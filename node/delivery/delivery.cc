@@ -10,7 +10,6 @@
 #include <ergon/gen/notices.h>
 #include <ergon/gen/trace.h>
 #include <ergon/node/delivery/envelope_marks.h>
-#include <ergon/node/delivery/late_drops.h>
 #include <ergon/node/delivery/transport.h>
 #include <ergon/node/delivery/unmade_messages.h>
 
@@ -186,12 +185,14 @@ void Delivery::DropOverflow(ProcessSlot& process, gen::PID pool, core::EnvelopeP
   }
   const gen::PID waiting_pool = reports ? pool : gen::PID();
   if (!LateDrops::Keep(envelope, to, waiting_pool)) {
-    DropPushedOut(std::move(envelope), to, waiting_pool);
+    DropPushedOut(std::move(envelope), to, waiting_pool, true);
   }
 }
 
-void Delivery::DropPushedOut(core::EnvelopePtr envelope, gen::PID receiver, gen::PID waiting_pool) {
-  Drop(std::move(envelope), receiver, gen::DropReason::kMailboxFull, gen::ErrProcessMailboxFull);
+void Delivery::DropPushedOut(core::EnvelopePtr envelope, gen::PID receiver, gen::PID waiting_pool,
+                             bool is_told) {
+  Drop(std::move(envelope), receiver, gen::DropReason::kMailboxFull, gen::ErrProcessMailboxFull,
+       is_told);
   if (waiting_pool) ReportProgress(receiver, waiting_pool);
 }
 
@@ -256,7 +257,7 @@ bool Delivery::ToFallback(ProcessSlot& process, gen::PID to, core::EnvelopePtr& 
 }
 
 void Delivery::Drop(core::EnvelopePtr envelope, gen::PID to, gen::DropReason reason,
-                    const gen::Error& error) {
+                    const gen::Error& error, bool is_told) {
   switch (KindOf(*envelope)) {
     case gen::EnvelopeKind::kInspect:
     case gen::EnvelopeKind::kSuspend:
@@ -272,20 +273,20 @@ void Delivery::Drop(core::EnvelopePtr envelope, gen::PID to, gen::DropReason rea
         break;
       }
       RespondError(gen::PID::FromAddress(envelope->from), envelope->ref, error);
-      needs_.drops.Tell(std::move(envelope), to, reason, error);
+      if (is_told) needs_.drops.Tell(std::move(envelope), to, reason, error);
       break;
     case gen::EnvelopeKind::kMessage:
       if (IsTick(*envelope)) needs_.ticks.Lost(*envelope);
       [[fallthrough]];
     case gen::EnvelopeKind::kEvent:
       needs_.drops.Note(*envelope, to, reason, error);
-      if (reason != gen::DropReason::kExpired) {
+      if (is_told && reason != gen::DropReason::kExpired) {
         needs_.drops.Tell(std::move(envelope), to, reason, error);
       }
       break;
     case gen::EnvelopeKind::kInheritance:
       for (auto& left : envelope->ValueAs<gen::MessageInheritance>()->messages) {
-        Drop(std::move(left), to, reason, error);
+        Drop(std::move(left), to, reason, error, is_told);
       }
       break;
     default:

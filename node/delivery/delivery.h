@@ -24,6 +24,7 @@
 #include <ergon/node/delivery/call_edges.h>
 #include <ergon/node/delivery/drops.h>
 #include <ergon/node/delivery/envelope_marks.h>
+#include <ergon/node/delivery/late_drops.h>
 #include <ergon/node/delivery/message_totals.h>
 #include <ergon/node/delivery/pending_calls.h>
 #include <ergon/node/delivery/ticks.h>
@@ -33,7 +34,7 @@
 namespace ergon::node {
 
 // Any thread.
-class Delivery {
+class Delivery final : private LateDrops::Dropper {
  public:
   // What it needs; all of it outlives this.
   struct Needs {
@@ -136,13 +137,13 @@ class Delivery {
 
   // -- what nobody handles --
 
+  // What is pushed out while the result lives is dropped when it ends.
+  [[nodiscard]] LateDrops DropLate() { return LateDrops(*this); }
+
   // Ends an envelope that nobody will handle: a request is answered, everything else is counted. `to`: the process that
-  // should have handled it; the empty PID: not known.
+  // should have handled it; the empty PID: not known. `is_told`: also to who listens to dead letters.
   void Drop(core::EnvelopePtr envelope, gen::PID to, gen::DropReason reason,
-            const gen::Error& error);
-  // Drops what a full mailbox has pushed out. `waiting_pool`: whose worker the receiver is, if that pool waits until the
-  // worker is done with it.
-  void DropPushedOut(core::EnvelopePtr envelope, gen::PID receiver, gen::PID waiting_pool);
+            const gen::Error& error, bool is_told = true);
   // Counts a message that was dropped because a mailbox was full, or a stash. `pool` is the receiver's parent, and maybe
   // the pool that the message came through, which is returned then.
   PoolSlot* CountOverflow(ProcessSlot& receiver, gen::PID pool, const core::Envelope& envelope);
@@ -185,6 +186,8 @@ class Delivery {
                             core::EnvelopePtr& envelope);
   gen::Result<void> MailboxFull(ProcessSlot& slot, gen::PID to, core::EnvelopePtr& envelope);
   bool ToFallback(ProcessSlot& slot, gen::PID to, core::EnvelopePtr& envelope);
+  void DropPushedOut(core::EnvelopePtr envelope, gen::PID receiver, gen::PID waiting_pool,
+                     bool is_told) override;
   // `pool`: the process's parent.
   void DropOverflow(ProcessSlot& slot, gen::PID pool, core::EnvelopePtr envelope);
   // Returns the parent of a process; the empty PID if the process has ended.

@@ -5,6 +5,8 @@
 
 namespace ergon::node {
 
+thread_local constinit bool Drops::Silence::is_set_ = false;
+
 void Drops::Note(const core::Envelope& envelope, gen::PID to, gen::DropReason reason,
                  const gen::Error& error) {
   counts_[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
@@ -13,14 +15,7 @@ void Drops::Note(const core::Envelope& envelope, gen::PID to, gen::DropReason re
 
 void Drops::TellListener(Listener& listener, core::EnvelopePtr envelope, gen::PID to,
                          gen::DropReason reason, const gen::Error& error) {
-  // What is dropped because of a dead letter is counted only: otherwise one would make the next.
-  static constinit thread_local bool is_telling = false;
-  if (is_telling || envelope->type == nullptr) return;
-  is_telling = true;
-  struct Guard {
-    ~Guard() { is_telling = false; }
-  };
-  const Guard guard;
+  if (Silence::IsSet() || envelope->type == nullptr) return;
   auto what = DropMemory::Describe(MakeDrop(*envelope, to, reason, error), started_at_);
   listener.Dropped(gen::DeadLetter(std::move(what), std::move(envelope)));
 }

@@ -30,7 +30,19 @@ class Drops {
   void Note(const core::Envelope& envelope, gen::PID to, gen::DropReason reason,
             const gen::Error& error);
 
-  // The receiver of dropped messages.
+  // While one lives, what is dropped on this thread is counted only: a dead letter must not make the next one.
+  class Silence {
+   public:
+    Silence() noexcept { is_set_ = true; }
+    Silence(const Silence&) = delete;
+    Silence& operator=(const Silence&) = delete;
+    ~Silence() { is_set_ = false; }
+    [[nodiscard]] static bool IsSet() noexcept { return is_set_; }
+
+   private:
+    static thread_local constinit bool is_set_;
+  };
+  // The receiver of dropped messages. What it drops for that is dropped under a Silence.
   class Listener {
    public:
     virtual void Dropped(gen::DeadLetter letter) = 0;

@@ -3,6 +3,8 @@
 #include <new>
 #include <utility>
 
+#include <ergon/node/delivery/drops.h>
+
 namespace ergon::node {
 
 thread_local constinit LateDrops* LateDrops::current_ = nullptr;
@@ -10,24 +12,32 @@ thread_local constinit LateDrops* LateDrops::current_ = nullptr;
 LateDrops::~LateDrops() {
   current_ = former_;
   for (Kept& kept : kept_) {
+    if (KeepIn(former_, kept)) continue;
     try {
-      delivery_.DropPushedOut(std::move(kept.envelope), kept.receiver, kept.waiting_pool);
+      dropper_.DropPushedOut(std::move(kept.envelope), kept.receiver, kept.waiting_pool,
+                             kept.is_told);
     } catch (const std::bad_alloc&) {
       // It is counted; no memory to tell who hears of dead letters.
     }
   }
 }
 
-bool LateDrops::Keep(core::EnvelopePtr& envelope, gen::PID receiver,
-                     gen::PID waiting_pool) noexcept {
-  if (current_ == nullptr) return false;
+bool LateDrops::KeepIn(LateDrops* drops, Kept& kept) noexcept {
+  if (drops == nullptr) return false;
   try {
-    current_->kept_.emplace_back(nullptr, receiver, waiting_pool);
+    drops->kept_.push_back(std::move(kept));  // moves when there is memory for it
   } catch (const std::bad_alloc&) {
     return false;
   }
-  current_->kept_.back().envelope = std::move(envelope);
   return true;
+}
+
+bool LateDrops::Keep(core::EnvelopePtr& envelope, gen::PID receiver,
+                     gen::PID waiting_pool) noexcept {
+  Kept kept{std::move(envelope), receiver, waiting_pool, !Drops::Silence::IsSet()};
+  if (KeepIn(current_, kept)) return true;
+  envelope = std::move(kept.envelope);
+  return false;
 }
 
 }  // namespace ergon::node

@@ -5,22 +5,32 @@
 
 #include <ergon/core/messages/envelope.h>
 #include <ergon/gen/pid.h>
-#include <ergon/node/delivery/delivery.h>
 
 namespace ergon::node {
 
-// While one lives, what full mailboxes push out on its thread is not dropped yet; its destructor drops that, so it has to
-// be made before the lock is taken. One thread.
+// While one lives, what full mailboxes push out on its thread is not dropped yet. Its destructor drops that, or gives it to
+// the one around, so it has to be made before the lock is taken. The handler must not be suspended while one lives.
 class LateDrops {
  public:
-  explicit LateDrops(Delivery& delivery) noexcept : delivery_(delivery), former_(current_) {
+  // Who drops what was kept.
+  class Dropper {
+   public:
+    // Drops what a full mailbox has pushed out. `waiting_pool`: whose worker the receiver is, if that pool waits until
+    // the worker is done with it. `is_told`: also to who listens to dead letters.
+    virtual void DropPushedOut(core::EnvelopePtr envelope, gen::PID receiver, gen::PID waiting_pool,
+                               bool is_told) = 0;
+
+   protected:
+    ~Dropper() = default;
+  };
+  explicit LateDrops(Dropper& dropper) noexcept : dropper_(dropper), former_(current_) {
     current_ = this;
   }
   LateDrops(const LateDrops&) = delete;
   LateDrops& operator=(const LateDrops&) = delete;
   ~LateDrops();
 
-  // Keeps the arguments of Delivery::DropPushedOut for later. Returns false if they are to be used now: none lives on
+  // Keeps the arguments of DropPushedOut for later. Returns false if they are to be used now: none lives on
   // this thread, or there is no memory.
   [[nodiscard]] static bool Keep(core::EnvelopePtr& envelope, gen::PID receiver,
                                  gen::PID waiting_pool) noexcept;
@@ -30,9 +40,11 @@ class LateDrops {
     core::EnvelopePtr envelope;
     gen::PID receiver;
     gen::PID waiting_pool;
+    bool is_told = true;
   };
+  static bool KeepIn(LateDrops* drops, Kept& kept) noexcept;
 
-  Delivery& delivery_;
+  Dropper& dropper_;
   LateDrops* const former_;
   std::vector<Kept> kept_;
   static thread_local constinit LateDrops* current_;

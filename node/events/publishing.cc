@@ -11,7 +11,6 @@
 
 #include <ergon/gen/host/drop_reason_of.h>
 #include <ergon/gen/trace.h>
-#include <ergon/node/delivery/late_drops.h>
 #include <ergon/node/links/relations.h>
 #include <ergon/node/process_state/unique_id.h>
 
@@ -55,8 +54,13 @@ Publishing::Publishing(const Needs& needs)
 
 void Publishing::Dropped(gen::DeadLetter letter) {
   constexpr auto kEvent = static_cast<std::uint8_t>(gen::EnvelopeKind::kEvent);
-  (void)Publish(needs_.addresses.NodePid(), gen::kDeadLetters, dead_letters_token_,
-                core::MakeEnvelope<gen::DeadLetter>(kEvent, core::Lane::kMain, std::move(letter)));
+  const std::shared_ptr<core::Envelope> shared(
+      core::MakeEnvelope<gen::DeadLetter>(kEvent, core::Lane::kMain, std::move(letter)).release(),
+      core::EnvelopeDisposer());
+  // What is the users' goes when the silence has ended: their destructors may drop something, or be suspended.
+  const LateDrops late_drops = needs_.delivery.DropLate();
+  const Drops::Silence silence;
+  (void)PublishShared(needs_.addresses.NodePid(), gen::kDeadLetters, dead_letters_token_, shared);
 }
 
 gen::Result<gen::Ref> Publishing::Register(ProcessSlot& producer, gen::Atom name,
@@ -137,11 +141,14 @@ gen::Result<std::vector<gen::MessageEvent>> Publishing::Subscribe(ProcessSlot& s
   if (is_past && may_wait && !subscriber.IsPool()) {
     place = [&](gen::MessageEvent value) { PlaceMissed(pid, std::move(value)); };
   }
-  const LateDrops late_drops(needs_.delivery);  // of PlaceMissed, under the event's lock
-  auto missed = events_.Subscribe(
-      event.name, pid, NumbersOf(OneOf(note)),
-      [&](gen::PID producer) { TellProducer<gen::MessageEventStart>(event.name, producer); }, &mark,
-      place);
+  auto missed = [&] {
+    const LateDrops late_drops =
+        needs_.delivery.DropLate();  // of PlaceMissed, under the event's lock
+    return events_.Subscribe(
+        event.name, pid, NumbersOf(OneOf(note)),
+        [&](gen::PID producer) { TellProducer<gen::MessageEventStart>(event.name, producer); },
+        &mark, place);
+  }();
   if (!missed) {
     (void)Relations::TakeSubscription(subscriber, note.id);
     return missed;
@@ -287,7 +294,12 @@ void Publishing::TellProducer(gen::Atom name, gen::PID producer) {
 
 gen::Result<std::size_t> Publishing::Publish(gen::PID from, gen::Atom name, gen::Ref token,
                                              core::EnvelopePtr value) {
-  const std::shared_ptr<core::Envelope> shared(value.release(), core::EnvelopeDisposer());
+  return PublishShared(from, name, token,
+                       std::shared_ptr<core::Envelope>(value.release(), core::EnvelopeDisposer()));
+}
+
+gen::Result<std::size_t> Publishing::PublishShared(gen::PID from, gen::Atom name, gen::Ref token,
+                                                   const std::shared_ptr<core::Envelope>& shared) {
   std::int64_t now = -1;
   const auto make = [&] {
     if (now < 0)
@@ -313,11 +325,14 @@ gen::Result<std::size_t> Publishing::Publish(gen::PID from, gen::Atom name, gen:
       refused.emplace_back(subscriber, std::move(outcome.error()));
     }
   };
-  const LateDrops late_drops(needs_.delivery);  // of SendHere, under the event's lock
-  auto published = events_.Publish(name, token, is_ready, make, deliver);
+  const auto publish = [&] {
+    const LateDrops late_drops = needs_.delivery.DropLate();  // of SendHere, under the event's lock
+    return events_.Publish(name, token, is_ready, make, deliver);
+  };
+  auto published = publish();
   while (published && !*published) {
     for_nodes->Encode();
-    published = events_.Publish(name, token, is_ready, make, deliver);
+    published = publish();
   }
   if (!published) return std::move(published.error());
   for (const auto& [subscriber, why] : refused) EndFromAfar(subscriber, from, name, why);

@@ -81,6 +81,9 @@ class Publishing : private Drops::Listener {
 
  private:
   void Dropped(gen::DeadLetter letter) override;
+  // Does what Publish does. The caller lets go of the value later than this.
+  gen::Result<std::size_t> PublishShared(gen::PID from, gen::Atom name, gen::Ref token,
+                                         const std::shared_ptr<core::Envelope>& shared);
   // Forgets events that have ended, unless values of theirs may wait in the mailbox.
   void ForgetPastEvents(ProcessCold& cold, bool may_wait);
   // Returns how far the process got with an event of another node; begins with nothing.

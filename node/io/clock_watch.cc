@@ -27,7 +27,9 @@ gen::Result<Descriptor> OpenClockAlarm() {
 }
 
 ClockWatch::ClockWatch(asio::io_context& context, Descriptor alarm, std::function<void()> on_set)
-    : alarm_(context, alarm.Release()), on_set_(std::move(on_set)) {
+    : alarm_(context), on_set_(std::move(on_set)) {
+  alarm_.assign(alarm.number());
+  (void)alarm.Release();
   Wait();
 }
 

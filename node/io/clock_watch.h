@@ -18,7 +18,8 @@ namespace ergon::node {
 // One thread, that of the context.
 class ClockWatch {
  public:
-  // Calls `on_set` each time that `alarm`, which is not blocking, is readable, and takes what is there.
+  // Calls `on_set` each time that `alarm`, which is not blocking, is readable, and takes what is there. Throws
+  // std::system_error if the context cannot watch it.
   ClockWatch(asio::io_context& context, Descriptor alarm, std::function<void()> on_set);
   ClockWatch(const ClockWatch&) = delete;
   ClockWatch& operator=(const ClockWatch&) = delete;

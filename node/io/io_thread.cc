@@ -9,6 +9,7 @@
 #include <list>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -137,16 +138,22 @@ gen::Result<void> IoThread::StartSignals(std::vector<int> which,
   return ready.get_future().get();
 }
 
-gen::Result<void> IoThread::WatchClock(std::function<void()> on_set) {
+gen::Result<void> IoThread::WatchClock(std::function<void()> on_set,
+                                       std::function<void(const gen::Error&)> on_failure) {
   // Without the lock: who holds it may wait for this thread. A stopped one drops what is posted.
   if (impl_->is_stopped.load(std::memory_order_relaxed)) return gen::ErrNodeTerminated;
   auto opened = OpenClockAlarm();
   if (!opened) return std::move(opened.error());
   // On the thread, where nobody else uses it.
-  asio::post(impl_->context, [impl = impl_.get(), alarm = std::move(*opened),
-                              on_set = std::move(on_set)]() mutable {
-    impl->clock_watch.emplace(impl->context, std::move(alarm), std::move(on_set));
-  });
+  asio::post(impl_->context,
+             [impl = impl_.get(), alarm = std::move(*opened), on_set = std::move(on_set),
+              on_failure = std::move(on_failure)]() mutable {
+               try {
+                 impl->clock_watch.emplace(impl->context, std::move(alarm), std::move(on_set));
+               } catch (const std::system_error& error) {
+                 on_failure(gen::Error(gen::ErrorCode::kInternal, error.what()));
+               }
+             });
   return {};
 }
 

@@ -71,7 +71,10 @@ gen::Result<gen::Alias> Registry::CreateAlias(ProcessSlot& slot) {
 }
 
 gen::Result<void> Registry::DeleteAlias(ProcessSlot& slot, gen::Alias alias) {
-  if (!addresses_.aliases().Remove(alias.id, addresses_.PidOf(slot.Id()))) {
+  // Another node's, or a former incarnation's, may have the same id.
+  const bool may_be_own =
+      alias.node == addresses_.node() && alias.creation == addresses_.creation();
+  if (!may_be_own || !addresses_.aliases().Remove(alias.id, addresses_.PidOf(slot.Id()))) {
     return gen::Error(gen::ErrorCode::kProcessUnknown, alias.ToString());
   }
   {

@@ -32,6 +32,7 @@ gen::Status PortProcess::ProcessInit(gen::ProcessHost& host, const gen::Args&) {
   auto begun = FindOwner();
   if (begun) begun = Begin();
   if (begun) return gen::Continue();
+  gen::Blocking blocking;
   program_->KillAndWait();
   return gen::Stop(gen::Reason::Error(std::string(begun.error().detail())));
 }

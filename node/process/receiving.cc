@@ -86,7 +86,9 @@ void Receiving::NoteLate() {
   if (is_late_) return;
   is_late_ = true;
   not_late_ = process_.mailbox_.MainDepthApprox();
-  if (!process_.taking_.HasQueue()) not_late_ -= std::min(not_late_, passed_over_.messages);
+  if (process_.taking_.HasQueue()) return;
+  not_late_ =
+      (not_late_ - passed_over_.messages) & core::DispatchState::kCountMask;  // as the depth
 }
 
 void Receiving::LookAtPassedOver(gen::Receiver& receiver) {

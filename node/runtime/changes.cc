@@ -207,6 +207,7 @@ gen::Result<void> Changes::Reload(gen::Messenger& asks) {
   now.pools.clear();  // only what the file says is changed
   now.log_levels.clear();
   now.network_options.clear();
+  now.environment.clear();
   auto read = Read(now);
   if (!read) return std::move(read.error());
   auto network = PrepareNetwork(read->network_options);
@@ -223,6 +224,7 @@ gen::Result<void> Changes::Reload(gen::Messenger& asks) {
   if (read->mailbox_size != now.mailbox_size) options.mailbox_size = read->mailbox_size;
   Apply(options);
   levels_.Apply(read->log_levels);
+  for (auto& [name, value] : read->environment) needs_.environment.Set(name, std::move(value));
   return {};
 }
 

@@ -22,6 +22,7 @@
 #include <ergon/node/runtime/opened_transport.h>
 #include <ergon/node/runtime/pool_changes.h>
 #include <ergon/node/spawning/behavior_levels.h>
+#include <ergon/node/spawning/node_environment.h>
 #include <ergon/node/spawning/pool_settings.h>
 #include <ergon/node/spawning/spawning.h>
 
@@ -43,6 +44,7 @@ class Changes {
     PoolSettings& pool_settings;
     BehaviorLevels& behavior_levels;
     Spawning& spawning;
+    NodeEnvironment& environment;
     const OpenedTransport& transport;
   };
   explicit Changes(const Needs& needs)

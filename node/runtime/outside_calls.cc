@@ -151,10 +151,11 @@ gen::Result<core::EnvelopePtr> OutsideCalls::AwaitAnswerTo(std::int64_t deadline
 
 gen::Result<void> OutsideCalls::WaitProcess(const gen::Target& to,
                                             std::chrono::nanoseconds timeout) {
-  auto may_block = CheckMayBlock("WaitProcess");
-  if (!may_block) return may_block;
   auto checked = CheckNotNegative("timeout", timeout);
   if (!checked) return checked;
+  const bool waits = timeout.count() != 0;
+  auto may_block = waits ? CheckMayBlock("WaitProcess") : gen::Result<void>();
+  if (!may_block) return may_block;
   auto pid = needs_.addresses.Resolve(to);
   if (!pid) return std::move(pid.error());
   auto unless_it_lived = [&]() -> gen::Result<void> {
@@ -169,6 +170,7 @@ gen::Result<void> OutsideCalls::WaitProcess(const gen::Target& to,
   {
     std::lock_guard lock(cold.lock);
     if (!process->IsYetToEnd(*pid)) return unless_it_lived();
+    if (!waits) return gen::ErrTimeout;
     cold.waiters.push_back(&ended);
   }
   if (timeout == gen::kInfinite) {

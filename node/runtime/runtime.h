@@ -177,6 +177,7 @@ class Runtime {
                     .pool_settings = pool_settings_,
                     .behavior_levels = behavior_levels_,
                     .spawning = spawning_,
+                    .environment = environment_,
                     .transport = transport_}};
   Dump dump_{addresses_, *clock_};
   NodeEnvironment environment_{options_.environment};

@@ -120,13 +120,14 @@ gen::Result<void> Cron::SetNext(Job& job, WallTime now) {
     job.is_lost = false;
     return {};
   } catch (...) {
-    return Lose(job);
+    return Lose(job, now);
   }
 }
 
-gen::Error Cron::Lose(Job& job) {
+gen::Error Cron::Lose(Job& job, WallTime at) {
   job.next = std::nullopt;
   job.is_lost = true;
+  job.lost_at = at;
   return Incorrect(
       fmt::format("zone: the rules of {} threw: {}", job.job.zone.name(), core::ThrownText()));
 }
@@ -203,11 +204,13 @@ std::vector<gen::CronRun> Cron::Runs(sys_seconds since, std::chrono::seconds dur
 void Cron::WatchClock() {
   // Also with a wall clock of the user's, which mostly is the machine's with something added.
   if (needs_.io == nullptr) return;
-  auto watched = needs_.io->WatchClock([this] { Look(); });
-  if (watched || watched.error() == gen::ErrNodeTerminated) return;
-  gen::Log(needs_.log)
-      .Warning("cron jobs notice up to a minute late that the machine's clock was set: {}",
-               watched.error().detail());
+  const auto warn = [this](const gen::Error& why) {
+    gen::Log(needs_.log)
+        .Warning("cron jobs notice up to a minute late that the machine's clock was set: {}",
+                 why.detail());
+  };
+  auto watched = needs_.io->WatchClock([this] { Look(); }, warn);
+  if (!watched && watched.error() != gen::ErrNodeTerminated) warn(watched.error());
 }
 
 void Cron::Fire(void* context, std::uint64_t) {
@@ -273,7 +276,7 @@ gen::Result<void> Cron::PassMissed(Job& job, sys_seconds too_late, Passed& passe
   try {
     passed.missed = job.schedule.Count(*job.next, too_late, job.job.zone);
   } catch (...) {
-    return Lose(job);
+    return Lose(job, *job.next);
   }
   return SetNext(job, too_late - std::chrono::seconds(1));
 }
@@ -281,7 +284,7 @@ gen::Result<void> Cron::PassMissed(Job& job, sys_seconds too_late, Passed& passe
 std::vector<Cron::Due> Cron::TakeDue(WallTime now, Lost& lost) {
   std::vector<Due> due;
   for (auto& [name, job] : jobs_) {
-    if (job.is_lost) (void)SetNext(job, now);
+    if (job.is_lost) (void)SetNext(job, job.lost_at);  // what was due meanwhile is not forgotten
     if (!job.next || *job.next > now) continue;
     const sys_seconds first = *job.next;
     Passed passed;

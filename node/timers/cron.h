@@ -58,7 +58,9 @@ class Cron {
     std::shared_ptr<const gen::CronAction> action;
     gen::CronSchedule schedule;
     std::optional<std::chrono::sys_seconds> next = std::nullopt;  // none while disabled
-    bool is_lost = false;  // its zone's rules threw: its next run is not known
+    bool is_lost =
+        false;  // its zone's rules threw: its next run, the first one after `lost_at`, is not known
+    std::chrono::system_clock::time_point lost_at = {};
     std::uint64_t runs = 0;
     std::uint64_t missed = 0;
     std::uint64_t failed = 0;
@@ -75,8 +77,8 @@ class Cron {
 
   // Sets the next run. Returns kIncorrect if the rules of the job's zone threw.
   static gen::Result<void> SetNext(Job& job, WallTime now);
-  // Inside of a catch (...): notes that, and returns the error.
-  static gen::Error Lose(Job& job);
+  // Inside of a catch (...): notes that the first run after `at` is not known, and returns the error.
+  static gen::Error Lose(Job& job, WallTime at);
   // The runs that were due by `now`, without the next one. Errors as of SetNext.
   struct Passed {
     std::optional<std::chrono::sys_seconds> last;  // what runs

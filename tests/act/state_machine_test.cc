@@ -256,13 +256,14 @@ TEST_CASE("state machine: a mistake in the table or in Init makes the spawn fail
   }
 }
 
-TEST_CASE("state machine: a reply to what is no request ends it") {
-  MachineSubject subject(
-      {.handle = [](ScriptedMachine& self, StateEvent&) { return self.Keep().Reply(1); }});
+TEST_CASE("state machine: a reply to a raised event ends it") {
+  MachineSubject subject({.handle = [](ScriptedMachine& self, StateEvent& event) {
+    return event.kind() == StateEventKind::kRaised ? self.Keep().Reply(1) : self.Keep().Raise(2);
+  }});
   subject.Send(1);
   subject.Run();
   CHECK(subject.host.end_reason.ToString().starts_with(
-      "panic: Caller: nobody waits for an answer to message int"));
+      "panic: Caller: nobody waits for an answer to raised int"));
 }
 
 }  // namespace

@@ -157,6 +157,42 @@ TEST_CASE("passed on: a term as deep as may be arrives by each way, and the conn
   CHECK(kept == 2);
 }
 
+TEST_CASE("passed on: a message of nobody arrives, and the connection stays") {
+  NodeForPeers there("nobodys");
+  kit::LogCapture log;
+  node::Node other = Cluster::Start("nobodys_b@127.0.0.1", log, ClusterOptions());
+  std::promise<gen::Alias> alias;
+  std::atomic<int> lines{0};
+  CHECK(other.SpawnRegister("there", [&](gen::Process& self) {
+    alias.set_value(self.CreateAlias().value());
+    for (int i = 0; i < 2; ++i) lines += self.Receive<Line>(20s) ? 1 : 0;
+  }));
+  std::optional<gen::Target> to;
+  SUBCASE("to a name") { to.emplace(gen::ProcessID{"there", other.Name()}); }
+  SUBCASE("to an alias") { to.emplace(alias.get_future().get()); }
+  const gen::PID passer = there.node.Spawn(gen::Factory<Passer>(*to)).value();
+  ErlangPeer liar(there.node, "liar@127.0.0.1", there.port());
+  const gen::PID third{3, "third@127.0.0.1", 9};  // a peer may not speak for that node
+  liar.SendLine(third, passer, 7).SendLine(third, passer, 8).FlushAndWait();
+  CHECK(kit::Eventually([&] { return lines == 2; }));
+  CHECK_FALSE(log.Contains("malformed"));
+  other.Stop();
+  kit::CheckBalance(other);
+}
+
+TEST_CASE("passed on: the result of a function that is too deep is an error of its caller's") {
+  ErlangOptions options = ClusterOptions();
+  options.functions.Register("terms", "wrap", [](const Term& term) { return Term::List({term}); });
+  Cluster cluster("deep_results", options);
+  InProcess(cluster.a, [&](gen::Process& self) {
+    const auto result = Rpc(self, cluster.b.Name(), "terms", "wrap", {ListsInEachOther(kDeepest)});
+    REQUIRE_FALSE(result);
+    CHECK(result.error().ToString().find("max_term_depth") != std::string::npos);
+    CHECK(Rpc(self, cluster.b.Name(), "terms", "wrap", {ListsInEachOther(kDeepest - 1)}));
+  });
+  CHECK_FALSE(cluster.log_a.Contains("malformed"));
+}
+
 TEST_CASE("passed on: a term that is too deep ends the connection, whatever is around it") {
   const Term too_deep = ListsInEachOther(kDeepest + 1);
   std::string payload;

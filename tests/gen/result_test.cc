@@ -226,5 +226,29 @@ TEST_CASE("result: passed on") {
   CHECK(Half(12).map([](int number) { return number + 1; }).value() == 7);
 }
 
+TEST_CASE("result: what is made of one is checked, too") {
+  const auto name = [](int number) { return "number " + std::to_string(number); };
+  const Result<int> kept = Half(12);
+  CHECK(*kept.map(name) == "number 6");
+  CHECK(*kept.and_then(Half) == 3);
+  CHECK(*Half(12).and_then(Half).and_then(Half).or_else(
+            [](const Error&) { return Result<int>(7); }) == 7);
+  CHECK(Half(12).or_else([](const Error&) { return Result<int>(7); }).value() == 6);
+  CHECK(Half(6).and_then(Half).error() == ErrIncorrect);
+  CHECK_THROWS_AS((void)*Half(5).map(name), BadResult);
+  CHECK_THROWS_AS((void)*Half(6).and_then(Half), BadResult);
+  int seen = 0;
+  const Result<void> noted = Half(12).map([&](int number) { seen = number; });
+  CHECK(noted);
+  CHECK(seen == 6);
+  CHECK(Half(5).map([&](int number) { seen = number; }).error() == ErrIncorrect);
+  CHECK(seen == 6);
+  auto moved =
+      Result<std::unique_ptr<int>>(std::make_unique<int>(4)).map([](std::unique_ptr<int> number) {
+        return *number;
+      });
+  CHECK(*moved == 4);
+}
+
 }  // namespace
 }  // namespace ergon::gen

@@ -214,6 +214,15 @@ TEST_CASE("changes: the options file, all or nothing") {
   CHECK(t.node.ReloadOptions());
   CHECK(size() == 9);
   CHECK(t.log.Count("log_level: error, was warning") == 1);
+  t.node.SetEnv("color", "red");
+  t.node.SetEnv("size", 3);
+  file.Write("[environment]\ncolor = \"blue\"\n");
+  CHECK(t.node.ReloadOptions());
+  CHECK(t.node.Env<std::string>("color") == "blue");
+  CHECK(t.node.Env<int>("size") == 3);
+  file.Write("workers = 3\n[environment]\ncolor = \"green\"\n");
+  CHECK_FALSE(t.node.ReloadOptions());
+  CHECK(t.node.Env<std::string>("color") == "blue");
   TestNode none;
   CHECK(none.node.ReloadOptions().error() == gen::ErrNotAllowed);
 }

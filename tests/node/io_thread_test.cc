@@ -27,7 +27,7 @@ TEST_CASE("io thread: it may ask for the clock's changes while another thread wa
   std::promise<bool> watches;
   asio::post(io.context(), [&] {
     CHECK(kit::Eventually([&] { return waiter != 0 && kit::Sleeps(waiter); }));
-    watches.set_value(io.WatchClock([] {}).has_value());
+    watches.set_value(io.WatchClock([] {}, [](const gen::Error&) {}).has_value());
   });
   kit::Threads threads;
   threads.Start([&] {
@@ -40,7 +40,7 @@ TEST_CASE("io thread: it may ask for the clock's changes while another thread wa
   CHECK(watched.get());
   threads.Join();
   io.Stop();
-  CHECK(io.WatchClock([] {}).error() == gen::ErrNodeTerminated);
+  CHECK(io.WatchClock([] {}, [](const gen::Error&) {}).error() == gen::ErrNodeTerminated);
 }
 
 }  // namespace

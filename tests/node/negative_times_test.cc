@@ -68,5 +68,21 @@ TEST_CASE("negative times: 0 does not wait") {
   CHECK(t.node.WaitProcess(pid, 0ns));
 }
 
+TEST_CASE("negative times: with 0 a handler may stop another process, after what that has") {
+  TestNode t;
+  Notes<int> notes;
+  const gen::PID other = t.Spawn(Collect(notes));
+  CHECK(t.Run(t.Spawn(), [&](Subject& self) {
+    CHECK(t.node.WaitProcess(other, 0ns).error() == gen::ErrTimeout);
+    CHECK(t.node.StopProcess(other, 1ms).error() == gen::ErrNotAllowed);
+    CHECK(t.node.WaitProcess(other, 1ms).error() == gen::ErrNotAllowed);
+    for (int i = 0; i < 3; ++i) CHECK(self.Send(other, i));
+    const auto stopped = t.node.StopProcess(other, 0ns);
+    CHECK((stopped || stopped.error() == gen::ErrTimeout));
+  }));
+  REQUIRE(t.Ended(other));
+  CHECK(notes.All() == std::vector<int>{0, 1, 2});
+}
+
 }  // namespace
 }  // namespace ergon::node

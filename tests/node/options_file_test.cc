@@ -253,6 +253,42 @@ TEST_CASE("options file: who forgets the quotes is told") {
   }
 }
 
+TEST_CASE("options file: the environment of the program's own processes") {
+  const gen::NodeOptions options = ParseOptions(R"(
+[environment]
+database = "postgres://db1:5432/?sslmode=require"  # wie \xC3\xBCblich
+name = "\u00e9t\u00e9"
+batch = 500
+ratio = 0.25
+cache.enabled = true
+[environment.cache]
+size = -1
+)",
+                                                "node.toml", {.environment = {{"old", 1}}})
+                                       .value();
+  const auto& environment = options.environment;
+  CHECK(environment.size() == 7);
+  CHECK(environment.at("database").Get<std::string>() == "postgres://db1:5432/?sslmode=require");
+  CHECK(environment.at("name").Get<std::string>() == "\xC3\xA9t\xC3\xA9");
+  CHECK(environment.at("batch").Get<std::int64_t>() == 500);
+  CHECK(environment.at("batch").Get<int>() == 500);
+  CHECK(environment.at("batch").Get<std::uint16_t>() == 500);
+  CHECK_FALSE(environment.at("batch").Get<std::uint8_t>());
+  CHECK_FALSE(environment.at("batch").Get<bool>());
+  CHECK(environment.at("ratio").Get<double>() == 0.25);
+  CHECK(environment.at("cache.enabled").Get<bool>() == true);
+  CHECK(environment.at("cache.size").Get<int>() == -1);
+  CHECK_FALSE(environment.at("cache.size").Get<std::uint64_t>());
+  const auto problem = [](const std::string& contents) {
+    return std::string(ParseOptions(contents, "f").error().detail());
+  };
+  CHECK(problem("[environment]\na = 1\nhours = [1, 2]\n") ==
+        "f:3: environment.hours: a list or a date");
+  CHECK(problem("[environment]\nname = \"\xC3\xA9t\xC3\xA9\"\n")
+            .starts_with("f:2: environment.name: names and texts are of ASCII's characters here"));
+  CHECK(problem("environment = 3\n") == "f:1: environment: must be a table, as [environment]");
+}
+
 TEST_CASE("options file: pools") {
   const gen::NodeOptions options = ParseOptions(R"(
 [pools.thumbnails]

@@ -79,6 +79,14 @@ Transition Nothing(ScriptedMachine& self, StateEvent&) { return self.Keep(); }
 
 // -- states --
 
+TEST_CASE("machines: a reply to a message is dropped, and the machine goes on") {
+  Machines m;
+  const gen::PID machine = m.Start();
+  m.Do(machine, [](ScriptedMachine& self, StateEvent&) { return self.Keep().Reply(true); });
+  m.Sync(machine);  // a request is answered as before
+  CHECK(m.log.Contains("an answer was dropped: nobody waits for one to message "));
+}
+
 TEST_CASE("state machine: entry handlers are called at the start, on a change and on Repeat") {
   Machines test;
   const gen::PID machine = test.Start({.enter = [](ScriptedMachine&) { return act::Entry(); }});

@@ -339,6 +339,40 @@ TEST_CASE("All workers call their own pool at once: one is told of the deadlock,
   CHECK(pool.EventuallyAtRest());
 }
 
+TEST_CASE("A worker that is taken out calls its own pool: answered by the one that stays") {
+  for (const act::PoolStrategy& strategy :
+       {act::PoolStrategy::SharedQueue(), act::PoolStrategy::Rotation()}) {
+    const std::string name(strategy.ToString());
+    CAPTURE(name);
+    kit::NodeFixture fixture;
+    act::PoolOptions options = fixture.Options(2);
+    options.strategy = strategy;
+    auto pool = fixture.StartPool(options);
+    kit::Gate gate(fixture.node);
+    auto then = [pid = gate.pid()](kit::Worker& worker, gen::PID from, gen::Ref ref) {
+      worker.Call<bool>(pid, kit::EnterGate{}, {.timeout = gen::kInfinite}).value();
+      return AskOwnPool(gen::kInfinite)(worker, from, ref);
+    };
+    std::vector<std::future<gen::Result<Answer>>> answers;
+    for (int i = 0; i < 2; ++i) {
+      answers.push_back(
+          fixture.node.CallAsync<Answer>(pool.pid(), Ask{1, then}, {.timeout = kit::kDeadline}));
+    }
+    REQUIRE(Eventually([&] { return gate.Entered() == 2; }));
+    CHECK(pool.Shrink(1).value() == 1);
+    gate.Open();
+    int answered = 0;
+    for (auto& answer : answers) {
+      const auto told = answer.get();
+      answered += told ? 1 : 0;
+      if (!told)
+        CHECK(told.error() == gen::ErrDeadlock);  // the one that stays: nobody else is there
+    }
+    CHECK(answered == 1);
+    CHECK(pool.EventuallyAtRest());
+  }
+}
+
 TEST_CASE("All workers are full and one calls its own pool: mailbox full, at once") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2, 1);

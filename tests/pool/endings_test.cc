@@ -178,7 +178,7 @@ class Keeper : public act::Actor {
 TEST_CASE(
     "Endings: what workers keep in their stashes is lost with them, at once, and callers are "
     "told") {
-  ForEachStrategy([](const act::PoolStrategy& strategy) {
+  const auto check = [](const act::PoolStrategy& strategy, const gen::Reason& reason) {
     kit::NodeFixture fixture;
     act::PoolOptions options = With(fixture.Options(2), strategy);
     options.worker_factory = gen::Factory<Keeper>();
@@ -194,10 +194,15 @@ TEST_CASE(
       return kept == 2;
     }));
     const std::uint64_t spawned = fixture.node.Info().processes_spawned;
-    CHECK(fixture.node.StopProcess(pool.pid(), kit::kDeadline));
+    CHECK(pool.End(reason));
+    CHECK(fixture.node.WaitProcess(pool.pid(), kit::kDeadline));
     CHECK(answer.get().error() == gen::ErrProcessTerminated);
     CHECK(fixture.node.Info().processes_spawned <= spawned + 2);  // one try for each
     CHECK(fixture.node.Info().dropped_terminated == 2);
+  };
+  ForEachStrategy([&](const act::PoolStrategy& strategy) {
+    check(strategy, gen::Reason::Normal());
+    check(strategy, gen::Reason::Error("no more"));  // which is how each worker ends, too
   });
 }
 

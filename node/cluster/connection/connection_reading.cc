@@ -149,14 +149,15 @@ std::size_t Connection::HandleAlike(std::string_view bytes, std::size_t& at) {
 void Connection::TakeHeldFrames() {
   if (hold_.IsEmpty() && !is_held_) return;
   Together together(listener_);
-  const bool had_room = HasRoomForAnswers();
+  bool has_room = HasRoomForAnswers();  // or had it when it handled a frame
   while (!hold_.IsEmpty() && HasRoomForAnswers() && state_ != State::kDown) {
+    has_room = true;
     HandleFrame(hold_.First().substr(kFrameLengthBytes));
     hold_.RemoveFirst();
     NotePutAside();
   }
   together.HandOn();
-  if (!had_room || !is_held_) return;
+  if (!has_room || !is_held_) return;
   is_held_ = false;
   room_.cancel();
 }
@@ -199,7 +200,7 @@ bool Connection::HoldsFrame(std::string_view frame) {
                   !IsLateSpawnReply(parser_.signal()))) {
     return false;
   }
-  is_held_ = !hold_.Put(frame, parser_.signal().from);
+  is_held_ = !hold_.Put(frame, ReadHold::SenderOf(parser_.signal()));
   NotePutAside();
   return true;
 }

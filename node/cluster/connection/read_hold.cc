@@ -23,15 +23,15 @@ bool IsQuestion(std::string_view payload, std::size_t max_depth) {
 
 }  // namespace
 
-bool ReadHold::Put(std::string_view frame, gen::PID from) {
+bool ReadHold::Put(std::string_view frame, gen::PID sender) {
   if (bytes_ + frame.size() > kMostTimes * bound_) return false;
   if (blocks_.empty() || blocks_.back().capacity() - blocks_.back().size() < frame.size()) {
     blocks_.emplace_back().reserve(std::max(kBlockBytes, frame.size()));
   }
   blocks_.back().append(frame);
   bytes_ += frame.size();
-  order_.push_back(from);
-  ++senders_[from];
+  order_.push_back(sender);
+  ++senders_[sender];
   return true;
 }
 

@@ -46,11 +46,18 @@ class ReadHold {
     const bool may_name_nobody =
         signal.kind == SignalKind::kDown || signal.kind == SignalKind::kSend;
     const bool is_of_nobody = may_name_nobody && !signal.from && !IsEmpty();
-    const bool is_of_held = signal.from && senders_.contains(signal.from);
+    const bool is_of_held = signal.from && senders_.contains(SenderOf(signal));
     return is_of_nobody || is_of_held || MayBeAnswered(signal, max_depth);
   }
+  // Returns whose signal it is, for Put. The processes of third nodes go without their nodes, whose names may become known
+  // between two of their messages.
+  [[nodiscard]] static gen::PID SenderOf(const Signal& signal) {
+    gen::PID from = signal.from;
+    if (signal.is_of_another) from.node = {};
+    return from;
+  }
   // Puts the frame of a signal aside, with its length. Returns false if there is no room for it.
-  bool Put(std::string_view frame, gen::PID from);
+  bool Put(std::string_view frame, gen::PID sender);
   // Returns the first frame that was put aside, with its length; valid until the next call.
   [[nodiscard]] std::string_view First() const;
   void RemoveFirst();

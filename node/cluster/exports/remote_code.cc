@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include <ergon/core/foundations/thrown_text.h>
 #include <ergon/node/cluster/connection/answer_signals.h>
 #include <ergon/node/cluster/exports/outcome_terms.h>
@@ -12,6 +14,7 @@
 #include <ergon/node/cluster/signals/frame_writer.h>
 #include <ergon/node/cluster/signals/spawn_signals.h>
 #include <ergon/node/cluster/values/reasons.h>
+#include <ergon/node/erlang/terms/check.h>
 #include <ergon/node/erlang/terms/writer.h>
 
 namespace ergon::dist {
@@ -126,6 +129,13 @@ gen::Result<Term> RemoteCode::Run(gen::Process& self, const RemoteJob& job) cons
   const auto fits =
       CheckFrame(outcome->raw().size(), needs_.settings.max_frame_bytes, job.connection->peer());
   if (!fits) return fits.error();
+  if (!CheckTerm(outcome->raw(), needs_.settings.max_term_depth)) {
+    return gen::Error(gen::ErrorCode::kIncorrect,
+                      fmt::format("{}:{}/{} returned a term with a level deeper than {} "
+                                  "(max_term_depth)",
+                                  job.function->module, job.function->function,
+                                  job.arguments.size(), needs_.settings.max_term_depth));
+  }
   return outcome;
 }
 

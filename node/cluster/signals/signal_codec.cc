@@ -59,6 +59,12 @@ FrameWriter& AppendPidOrName(FrameWriter& frame, const gen::PID& pid, std::strin
   return pid.node.empty() ? frame.Atom(name) : frame.Pid(pid);
 }
 
+// A sender's PID. Nobody is a PID of no node; its creation must not be 0, which means any incarnation.
+FrameWriter& AppendSender(FrameWriter& frame, gen::PID from) {
+  if (from.node.empty()) from = {.id = 0, .node = {}, .creation = 1};
+  return frame.Pid(from);
+}
+
 // The control tuples of messages. `from` may be empty.
 void WriteSend(FrameWriter& frame, const gen::PID& from, const gen::PID& to,
                std::string_view token) {
@@ -72,12 +78,12 @@ void WriteSend(FrameWriter& frame, const gen::PID& from, const gen::PID& to,
 void WriteSendToName(FrameWriter& frame, const gen::PID& from, std::string_view name,
                      std::string_view token) {
   BeginWith(frame, {Operation::kSendToName, Operation::kSendToNameTraced}, 3, token);
-  frame.Pid(from).Atom({}).Atom(name).Term(token);
+  AppendSender(frame, from).Atom({}).Atom(name).Term(token);
 }
 void WriteSendToAlias(FrameWriter& frame, const gen::PID& from, std::string_view reference,
                       std::string_view token) {
   BeginWith(frame, {Operation::kSendToAlias, Operation::kSendToAliasTraced}, 2, token);
-  frame.Pid(from).Term(reference).Term(token);
+  AppendSender(frame, from).Term(reference).Term(token);
 }
 
 void WriteSpawnRequest(FrameWriter& frame, const Signal& signal, std::string_view token) {

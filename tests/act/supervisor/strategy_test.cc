@@ -101,6 +101,24 @@ TEST_CASE("supervisor strategy: who is restarted after which reason") {
   }
 }
 
+TEST_CASE("supervisor strategy: rest for one does not wait for a child before the round") {
+  for (const bool keep_order : {false, true}) {
+    CAPTURE(keep_order);
+    for (const Then then : {Then::kStay, Then::kStart}) {
+      StrategySubject rest(SupervisorType::kRestForOne,
+                           With(SupervisorStrategy::kPermanent, keep_order));
+      CHECK(rest.strategy.Stop(1, then));  // which takes long
+      CHECK(rest.Actions() == "stop a");
+      CHECK(rest.Fail(2) == "stop c");
+      CHECK(rest.End(3) == "start b");
+      CHECK(rest.End(1) == (then == Then::kStart ? "start a" : ""));
+      CHECK(rest.Started(2) == "start c");
+      CHECK(rest.Started(3) == "");
+      CHECK(rest.strategy.MayCommand());
+    }
+  }
+}
+
 TEST_CASE("supervisor strategy: all for one stops at once and starts in order") {
   StrategySubject all(SupervisorType::kAllForOne);
   CHECK(all.Fail(2) == "stop c, stop a");

@@ -279,6 +279,11 @@ TEST_CASE("names: aliases") {
     CHECK(self.Send(alias, 2));
   }));
   CHECK(t.Run(pid, [&](Subject& self) {
+    // Aliases of other nodes and of former incarnations have the same ids.
+    CHECK(self.DeleteAlias({alias.id, "other@localhost", alias.creation}).error() ==
+          gen::ErrProcessUnknown);
+    CHECK(self.DeleteAlias({alias.id, alias.node, alias.creation ^ 1}).error() ==
+          gen::ErrProcessUnknown);
     CHECK(self.DeleteAlias(alias));
     CHECK(self.DeleteAlias(alias).error() == gen::ErrProcessUnknown);
   }));

@@ -201,6 +201,37 @@ TEST_CASE("events: what a subscriber drops for a value may publish at its end") 
   CHECK(of_other == std::vector<std::string>{"e 1", "e 2"});
 }
 
+TEST_CASE(
+    "events: so may what a reader of dead letters drops for a value that nobody had room for") {
+  Notes<Seen> seen;
+  gen::Ref token;
+  TestNode t;
+  const gen::PID producer = t.Spawn();
+  CHECK(t.Run(producer, [&](Subject& self) { token = self.RegisterEvent("e").value(); }));
+  const gen::PID full = t.Spawn(Subscriber(seen), {.mailbox_size = 1});
+  const gen::PID reader =
+      t.Spawn(Subscriber(seen), {.mailbox = gen::Mailbox::Bounded(1, gen::Overflow::kDropOldest)});
+  Subscribe(t, full, {"e", {}});
+  Subscribe(t, reader, {gen::kDeadLetters, {}});
+  CHECK(t.node.Suspend(full));
+  CHECK(t.node.Suspend(reader));
+  int published = 0;
+  CHECK(t.Run(producer, [&](Subject& self) {
+    auto farewell = std::make_shared<Farewell>([&] {
+      ++published;
+      CHECK(self.SendEvent("e", token, 3).value() == 0);
+    });
+    CHECK(self.Send(reader, LastWords{std::move(farewell)}));
+    CHECK(self.SendEvent("e", token, 1).value() == 1);
+    CHECK(self.SendEvent("e", token, 2).value() == 0);
+  }));
+  CHECK(published == 1);
+  // Two values, the words, and the letter about the first of the values, for that about the second.
+  CHECK(t.node.Info().dropped_mailbox_full == 4);
+  CHECK(t.node.Kill(full));
+  CHECK(t.node.Kill(reader));
+}
+
 TEST_CASE("events: subscribing and leaving while others publish and end") {
   std::atomic<std::size_t> published{0};
   std::atomic<std::size_t> events{0};

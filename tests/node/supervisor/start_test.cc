@@ -73,6 +73,33 @@ TEST_CASE("supervisor: a child that fails to start makes the start fail, in reve
   CHECK_FALSE(test.Child("a"));
 }
 
+TEST_CASE("supervisor: a start that fails in HandleChildStart leaves no child behind") {
+  class Throws : public act::Supervisor {
+   public:
+    explicit Throws(act::SupervisorSpec spec) : spec_(std::move(spec)) {}
+
+   private:
+    gen::Result<act::SupervisorSpec> Init(const gen::Args&) override { return spec_; }
+    gen::Status HandleChildStart(gen::Atom name, gen::PID) override {
+      if (name == gen::Atom("b")) throw std::runtime_error("not ready");
+      return gen::Continue();
+    }
+    const act::SupervisorSpec spec_;
+  };
+  Notes<std::string> ended;
+  Supervised test;
+  const auto children = Children(2, {.terminate = [&](Subject& self, const gen::Reason& reason) {
+                                   ended.Add(self.Name().ToString() + " " + reason.ToString());
+                                 }});
+  const auto started =
+      test.node.Spawn(gen::Factory<Throws>(act::SupervisorSpec{.children = children}));
+  REQUIRE_FALSE(started);
+  CHECK(started.error().ToString().find("not ready") != std::string::npos);
+  CHECK(ended.All() == Lines{"b shutdown", "a shutdown"});
+  CHECK_FALSE(test.Child("a"));
+  CHECK_FALSE(test.Child("b"));
+}
+
 TEST_CASE("supervisor: a failing start kills those that do not end in time") {
   Supervised test;
   auto children = Children(2);
