@@ -196,10 +196,18 @@ TEST_CASE("remote events: none is missing and none comes twice when it is publis
   Cluster cluster("meanwhile");
   Producing prices(cluster.b);
   std::atomic<int> last{0};
+  // Faster than the connection takes them, values would be dropped.
+  const auto takes_more = [&] {
+    constexpr std::size_t kFew = 64 * 1024;
+    return std::ranges::all_of(InspectConnections(cluster.b), [](const auto& connection) {
+      return connection.queued_bytes <= kFew;
+    });
+  };
   const std::jthread publisher([&](const std::stop_token& stops) {
     while (!stops.stop_requested()) {
       ++last;
       (void)prices.Publish({last});
+      while (!takes_more() && !stops.stop_requested()) std::this_thread::sleep_for(100us);
     }
   });
   for (int round = 0; round < 30; ++round) {

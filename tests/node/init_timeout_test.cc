@@ -262,8 +262,8 @@ TEST_CASE("init timeout: a pool's replacement that takes too long has failed, an
   REQUIRE(t.EventuallySomebodyWaits());
   REQUIRE(t.time.PassUntil([&] { return IsReady(answer); }, 100ms));
   CHECK(answer.get().value() == 40);
-  CHECK(inits == 3);
-  CHECK(unwound == 3);
+  CHECK(inits >= 3);  // a slow machine may be too late for another one
+  CHECK(unwound == inits);
 }
 
 TEST_CASE("init timeout: a supervisor's child that takes too long is started again") {

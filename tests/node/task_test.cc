@@ -314,7 +314,7 @@ TEST_CASE("parallel: one that throws, a time-out, no items, wrong options") {
       if (number == 2 && !task.Sleep(1h)) throw std::runtime_error("not reached in time");
       return number;
     };
-    auto some = gen::Parallel(self, std::vector{0, 1, 2, 3}, work, {.at_once = 2, .timeout = 50ms});
+    auto some = gen::Parallel(self, std::vector{0, 1, 2, 3}, work, {.at_once = 2, .timeout = 2s});
     REQUIRE(some);
     CHECK((*some)[0].value() == 0);
     CHECK((*some)[1].error().detail() == "panic: one");

@@ -250,29 +250,32 @@ TEST_CASE("wait graph: through a serializer there is no alarm, and the time-out 
 // Its workers call the process that the request names, and pass on how that ends.
 class CallingPool : public act::Pool {
  public:
-  explicit CallingPool(act::PoolStrategy strategy) : strategy_(std::move(strategy)) {}
+  CallingPool(act::PoolStrategy strategy, std::chrono::nanoseconds timeout)
+      : strategy_(std::move(strategy)), timeout_(timeout) {}
 
  private:
   gen::Result<act::PoolOptions> Init(const gen::Args&) override {
     return act::PoolOptions{
         .pool_size = 2,
-        .worker_factory = Make({.call = [](Subject& self, gen::PID, gen::Ref,
-                                           gen::Message& request) -> gen::CallResult {
-          const auto to = request.Take<gen::PID>();
-          auto answer = self.Call<int>(to, Square{1}, {.timeout = 20ms});
-          return answer ? gen::Reply(*answer) : gen::ReplyError(answer.error());
-        }}),
+        .worker_factory =
+            Make({.call = [timeout = timeout_](Subject& self, gen::PID, gen::Ref,
+                                               gen::Message& request) -> gen::CallResult {
+              const auto to = request.Take<gen::PID>();
+              auto answer = self.Call<int>(to, Square{1}, {.timeout = timeout});
+              return answer ? gen::Reply(*answer) : gen::ReplyError(answer.error());
+            }}),
         .strategy = strategy_};
   }
 
   act::PoolStrategy strategy_;
+  std::chrono::nanoseconds timeout_;
 };
 
 TEST_CASE("wait graph: through a pool there is an alarm when a worker has the request") {
   TestNode t;
   const gen::PID a = t.Spawn();
   const auto outcome = [&](const act::PoolStrategy& strategy) {
-    const gen::PID pool = t.node.Spawn(gen::Factory<CallingPool>(strategy)).value();
+    const gen::PID pool = t.node.Spawn(gen::Factory<CallingPool>(strategy, gen::kInfinite)).value();
     gen::Error error = gen::ErrUnexpectedType;  // nobody's
     CHECK(t.Run(a, [&](Subject& self) {
       error = self.Call<int>(pool, a, {.timeout = gen::kInfinite}).error();
@@ -288,7 +291,10 @@ TEST_CASE("wait graph: through a pool there is an alarm when a worker has the re
   CHECK(outcome(act::PoolStrategy::ByKey<gen::PID>(key)) == gen::ErrDeadlock);
   // Else the workers' time-out ends it.
   const gen::PID pool =
-      t.node.Spawn(gen::Factory<CallingPool>(act::PoolStrategy::Broadcast<gen::PID>())).value();
+      t.node
+          .Spawn(gen::Factory<CallingPool>(act::PoolStrategy::Broadcast<gen::PID>(),
+                                           std::chrono::nanoseconds(20ms)))
+          .value();
   CHECK(t.Run(a, [&](Subject& self) {
     auto answers = self.Call<act::BroadcastAnswers>(pool, a, {.timeout = gen::kInfinite}).value();
     CHECK(answers.size() == 2);

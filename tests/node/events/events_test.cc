@@ -3,6 +3,8 @@
 #include <memory>
 #include <thread>
 
+#include <ergon/gen/dead_letter.h>
+
 #include <node/subject.h>
 
 namespace ergon::node {
