@@ -54,8 +54,8 @@ class PoolRunner;
 // The message that the worker was handling is not handled again; if it was a request, its caller gets the error at
 // once.
 //
-// While workers are missing, the pool itself takes as many messages as they would, less those that it keeps for
-// them. Beyond that senders get ErrProcessMailboxFull, also from a pool that drops. So no more messages wait than
+// While workers are missing, their places are at the pool: as many messages may wait there as in their mailboxes,
+// those of dead workers included. Beyond that senders get ErrProcessMailboxFull, also from a pool that drops. So no more messages wait than
 // the size of the pool times the bound of a mailbox, however many workers crash, plus one or two that were on
 // their way.
 //

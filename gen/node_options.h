@@ -48,8 +48,8 @@ struct NodeOptions {
   int throughput = 32;
   // With quick handlers a turn may go on beyond that until it has lasted for this time, 0..1 s; 0: never.
   std::chrono::nanoseconds turn_time = std::chrono::microseconds(20);
-  // With slow handlers a turn ends sooner: after the handler during which it has reached this time, 0..1 s; 0: it does
-  // not. So a process that is ready waits for one handler of each worker, or for this time. No handler is interrupted.
+  // With slow handlers a turn ends sooner: after the handler in which it has lasted for this time, 0..1 s; 0: no limit. So
+  // a process that is ready waits for one handler of each worker, or for this time. No handler is interrupted.
   // The time of a process that has been quick is looked at every 16 messages only, on a clock of 1 to 10 ms (the
   // kernel's tick): its first slow turn may last that much longer. A handler that has waited, as in a Call, begins a
   // time slice of its own. Not in a simulation.

@@ -37,9 +37,8 @@ struct MessageDownAlias {
 };
 
 // An exit signal: a linked process has ended, or somebody called SendExit. It reaches HandleMessage
-// (priority max) only if the process traps exits and the sender is not its parent; otherwise it
-// ends the process, unless the reason is normal and it comes from a link to another one than its parent: with its
-// parent a linked child ends for any reason.
+// (priority max) only if the process traps exits and the sender is not its parent. Otherwise it ends the process, with
+// one exception: the reason normal of a linked process that is not its parent does nothing.
 struct MessageExitPID {
   PID pid;
   Reason reason;

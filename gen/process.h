@@ -161,9 +161,9 @@ class Process : public GroupMessenger {
   }
   // Subscribes to an event: returns the values in its buffer, oldest first. Every value published from now on arrives
   // in HandleEvent (at a pool: of a worker), until the event or this process ends, or DemonitorEvent. No value is
-  // missing in between. A process that subscribes again gets each value once and in order: of the buffer only the
-  // values that it has not had (one lost to a full mailbox counts as had); these, too, arrive behind the waiting
-  // messages if its mailbox is not empty. The event's end is a MessageDownEvent. Returns kProcessUnknown if there is no
+  // missing in between. A process that subscribes again gets each value once and in order: of the buffer only those
+  // that it has not had (one lost to a full mailbox counts as had), and if messages wait in its mailbox, these come
+  // behind them to HandleEvent, and are not returned. The event's end is a MessageDownEvent. Returns kProcessUnknown if there is no
   // such event, and kTaken if this process has subscribed already. The event may be on another Ergon node; then this
   // process waits for that node's answer, 5 s at most; further errors are kTimeout, kNoConnection and kUnsupported. The
   // types of its values must be registered (NodeOptions::types). A value that cannot leave its node, or does not fit

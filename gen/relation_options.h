@@ -15,7 +15,8 @@ enum class NoticeOrder : std::uint8_t {
   // Behind everything that the process has sent before, as in Erlang: if a process sends a result and ends, the
   // receiver sees the two in that order. The notice waits as the last message of priority normal, whatever the
   // mailbox's bound. So it comes behind the messages of other senders, too, and does not come while the receiver is
-  // suspended (Node::Suspend). In a mailbox with an order of its own it comes after as many messages as waited there.
+  // suspended (Node::Suspend). In a mailbox with an order of its own it is handled after n further
+  // messages, if n were waiting when it came.
   // At once, as kFirst:
   //   an exit signal that is not trapped, which ends the receiver with all messages that wait
   //   the notices to a pool, whose messages wait at its workers
