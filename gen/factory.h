@@ -117,7 +117,7 @@ template <class T, class... Arguments>
            std::tuple<std::unwrap_reference_t<typename detail::KeptArgument<Arguments>::Type>...>(
                std::forward<Arguments>(arguments)...)]() -> std::unique_ptr<ProcessBehavior> {
         return std::apply(
-            [](const auto&... copies) -> std::unique_ptr<ProcessBehavior> {
+            [](auto&... copies) -> std::unique_ptr<ProcessBehavior> {
               return std::make_unique<T>(copies...);
             },
             kept);

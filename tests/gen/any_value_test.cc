@@ -28,6 +28,17 @@ TEST_CASE("any value: one of its type, and of no other") {
   CHECK(value.TypeName().find("vector<int") != std::string::npos);
 }
 
+TEST_CASE("any value: a 64-bit integer is any other one that it fits") {
+  const AnyValue value = std::int64_t{200};
+  CHECK(value.Get<int>() == 200);
+  CHECK(value.Get<std::uint8_t>() == std::uint8_t{200});
+  CHECK_FALSE(value.Get<std::int8_t>());
+  CHECK_FALSE(value.Get<double>());
+  CHECK(value.As<int>() == nullptr);
+  CHECK_FALSE(AnyValue(std::int64_t{-1}).Get<std::uint64_t>());
+  CHECK_FALSE(AnyValue(200).Get<std::int64_t>());  // an int is an int
+}
+
 TEST_CASE("any value: texts are std::string, and equal by what they say") {
   CHECK(AnyValue("a").Get<std::string>() == "a");
   CHECK(AnyValue(std::string_view("a")) == AnyValue(std::string("a")));

@@ -8,7 +8,7 @@
 namespace ergon::gen {
 namespace {
 
-TEST_CASE("error: compared by code, not by detail") {
+TEST_CASE("error: the library's own are compared by code, not by detail") {
   const Error full(ErrorCode::kProcessMailboxFull, "of the printer");
   CHECK(full == ErrProcessMailboxFull);
   CHECK(full != ErrTimeout);
@@ -28,7 +28,11 @@ TEST_CASE("error: the user's own") {
   const Error own("no such account");
   CHECK(own.code() == ErrorCode::kApplication);
   CHECK(own.ToString() == "no such account");
-  CHECK(own == Error("another text"));
+  CHECK(own == Error("no such account"));
+  CHECK(own != Error("another text"));
+  CHECK(own != ErrTimeout);
+  CHECK(Error(Atom("busy")) == Error(Atom("busy")));
+  CHECK(Error(Atom("busy")) != Error(Atom("late")));
 }
 
 TEST_CASE("error: each code has a text of its own") {

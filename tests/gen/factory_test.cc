@@ -1,5 +1,6 @@
 #include <ergon/gen/factory.h>
 
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -25,7 +26,7 @@ class Counter : public ProcessBehavior {
 
 class Failing final : public Counter {
  public:
-  explicit Failing(const char* why) { throw std::runtime_error(why); }
+  explicit Failing(const std::string& why) { throw std::runtime_error(why); }
 };
 
 Counter& AsCounter(const std::unique_ptr<ProcessBehavior>& behavior) {
@@ -54,6 +55,22 @@ TEST_CASE("factory: makes a new behaviour each time, from the same arguments") {
 TEST_CASE("factory: without arguments, and from literals") {
   CHECK(AsCounter(Factory<Counter>().Make()).start == 0);
   CHECK(AsCounter(Factory<Counter>("literal", 1).Make()).name == "literal");
+}
+
+TEST_CASE("factory: keeps the text that a pointer points to") {
+  std::string text = "a name that is too long for a short string";
+  const std::string before = text;
+  const ProcessFactory factory = Factory<Counter>(text.c_str(), 1);
+  text.assign(text.size(), 'x');
+  CHECK(AsCounter(factory.Make()).name == before);
+  int counted = 7;
+  class Counting : public Counter {
+   public:
+    explicit Counting(int& count) { ++count; }
+  };
+  const ProcessFactory counts = Factory<Counting>(std::ref(counted));
+  (void)counts.Make();
+  CHECK(counted == 8);
 }
 
 TEST_CASE("factory: copies outlive the original") {

@@ -87,6 +87,15 @@ TEST_CASE("refused value: a receiver that has ended, and a name that nobody has"
   RefusedJob job;
   CHECK(t.node.Send("refused_nobody", std::move(job)).error() == gen::ErrProcessUnknown);
   CHECK(job.IsWhole());  // NOLINT(bugprone-use-after-move): that is the promise
+  struct Fixed {         // cannot be assigned
+    const int number;
+    std::unique_ptr<int> owned;
+  };
+  Fixed fixed{7, std::make_unique<int>(8)};
+  CHECK(t.node.Send("refused_nobody", std::move(fixed)).error() == gen::ErrProcessUnknown);
+  CHECK(fixed.number == 7);         // NOLINT(bugprone-use-after-move)
+  REQUIRE(fixed.owned != nullptr);  // NOLINT(bugprone-use-after-move)
+  CHECK(*fixed.owned == 8);
 }
 
 class RefusedWorker final : public act::Actor {

@@ -65,6 +65,19 @@ std::string Key(TestNode& test, gen::PID pid, const std::string& key) {
   return test.node.Inspect(pid, {key}, kPatient).value().at(key);
 }
 
+TEST_CASE("serializer: the service is spawned with options of its own") {
+  Service service;
+  TestNode test;
+  const gen::PID serializer =
+      SpawnSerializer(test, service, {.service_options = {.mailbox_size = 7}});
+  REQUIRE(service.pids.size() == 1);
+  const auto info = test.node.ProcessInfo(service.pids.All()[0]);
+  REQUIRE(info);
+  CHECK(info->mailbox_size == 7);
+  CHECK(info->links == std::vector<gen::PID>{serializer});
+  CHECK(test.node.ProcessInfo(serializer)->mailbox_size == 0);
+}
+
 TEST_CASE("serializer: without max_waiting its mailbox has the bound of the spawn") {
   Service service;
   TestNode test;

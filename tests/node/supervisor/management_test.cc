@@ -63,7 +63,22 @@ TEST_CASE("supervisor: management from its own handlers") {
     CHECK(self.DeleteChild("b"));
     CHECK(self.Children().size() == 2);
     CHECK(self.StartChild("b").error() == gen::ErrProcessUnknown);
+    CHECK(self.DisableChild("x"));
   });
+  CHECK(Eventually([&] {
+    return ChildrenOf(test.node, supervisor)[1].state == SupervisorChildState::kDisabled;
+  }));
+  test.In(supervisor, [&](SpecSupervisor& self) {
+    CHECK(self.StartChild("x").error() == gen::ErrChildDisabled);
+    CHECK(self.EnableChild("x"));
+    CHECK(self.Children()[1].pid == test.Child("x"));
+  });
+  // The requests know what they are answered with.
+  const auto children = test.node.Call(supervisor, act::ChildrenRequest{}, kPatient);
+  REQUIRE(children);
+  CHECK(children->size() == 2);
+  CHECK(test.node.Call(supervisor, act::RestartChildRequest{"x"}, kPatient).value() ==
+        test.Child("x"));
 }
 
 TEST_CASE("supervisor: management by requests") {
