@@ -127,7 +127,7 @@ void SupervisionStrategy::Ended(Key key, const gen::Reason& reason, std::int64_t
   --alive_;
   const bool wanted = was == State::kStopping || std::exchange(child.must_stop, false) || ending_;
   if (wanted) {
-    if (child.must_start && !IsInRound(key)) {
+    if (child.must_start && !in_round_) {
       Launch(key, child);
     } else if (!child.must_start && IsForgotten(child)) {
       Forget(key);
@@ -223,9 +223,10 @@ void SupervisionStrategy::Advance() {
 
 bool SupervisionStrategy::AdvanceStops(bool one_by_one) {
   if (alive_ == 0) return true;
-  // A child before the round may be ending by a command, and does not matter to it.
+  // A child before the round may be ending by a command. It matters only if it is to start again, before the others.
   const auto is_stopping = [this](const auto& entry) {
-    return entry.second.state == State::kStopping && (ending_ || IsInRound(entry.first));
+    const auto& [key, child] = entry;
+    return child.state == State::kStopping && (ending_ || key >= round_first_ || child.must_start);
   };
   bool waits = std::ranges::any_of(children_, is_stopping);
   for (auto last = children_.rbegin(); last != children_.rend(); ++last) {
@@ -239,7 +240,6 @@ bool SupervisionStrategy::AdvanceStops(bool one_by_one) {
 
 void SupervisionStrategy::AdvanceStarts() {
   for (auto& [key, child] : children_) {
-    if (!IsInRound(key)) continue;
     if (child.state == State::kStarting && child.restarting) return;  // its successors wait for it
     if (!child.must_start) continue;
     Launch(key, child);

@@ -111,7 +111,6 @@ class SupervisionStrategy {
                      std::int64_t now);
   void EndedForGood(Key key, Child& child);
   void BeginRestart(Key key, Child& child);
-  [[nodiscard]] bool IsInRound(Key key) const { return in_round_ && key >= round_first_; }
   [[nodiscard]] bool Exceeded(std::int64_t now);
 
   // Does what the plans of the children (must_stop, must_start) allow now.

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 #include <sys/resource.h>
@@ -51,12 +52,12 @@ class Echo : public act::Actor {
 
 class Deep : public act::Actor {
  public:
-  explicit Deep(std::string_view way) : way_(way) {}
+  explicit Deep(const std::string& way) : way_(way) {}
 
  private:
   gen::Status Init(const gen::Args&) override {
     if (way_ == "init") UseUpTheStack();
-    if (way_ == "child") (void)Spawn(gen::Factory<Deep>(std::string_view("init")));
+    if (way_ == "child") (void)Spawn(gen::Factory<Deep>("init"));
     return gen::Continue();
   }
 
@@ -80,7 +81,7 @@ class Deep : public act::Actor {
 
   void Terminate(const gen::Reason&) override { UseUpTheStack(); }
 
-  std::string_view way_;
+  const std::string way_;
 };
 
 [[noreturn]] void Own(int, siginfo_t* info, void*) {
@@ -101,7 +102,7 @@ int Main(std::string_view way) {
   }
   auto node = node::Start("overflow@localhost").value();
   const gen::ProcessOptions options{.detached = way == "detached"};
-  const auto deep = node.Spawn(gen::Factory<Deep>(way), options);
+  const auto deep = node.Spawn(gen::Factory<Deep>(std::string(way)), options);
   if (deep) (void)node.Send(*deep, Dive{});
   (void)node.WaitProcess(*deep, std::chrono::seconds(20));
   return 0;
