@@ -17,15 +17,18 @@ namespace ergon::gen {
 class Process;
 
 namespace detail {
-// How a factory keeps an argument: text as std::string, for each spawn reads it again; all else as it is.
+// How a factory keeps an argument: text that may change or go as std::string, for each spawn reads it again; all else,
+// also literals, as it is.
 template <class T>
 struct KeptArgument {
   using Decayed = std::decay_t<T>;
   static_assert(!std::is_same_v<Decayed, std::string_view>,
                 "Factory: a std::string_view does not own its text: give a std::string");
-  using Type =
-      std::conditional_t<std::is_same_v<Decayed, const char*> || std::is_same_v<Decayed, char*>,
-                         std::string, Decayed>;
+  static constexpr bool kIsLiteral =
+      std::is_array_v<std::remove_reference_t<T>> && std::is_same_v<Decayed, const char*>;
+  static constexpr bool kIsText =
+      std::is_same_v<Decayed, const char*> || std::is_same_v<Decayed, char*>;
+  using Type = std::conditional_t<kIsText && !kIsLiteral, std::string, Decayed>;
 };
 
 // In process_function.cc.
@@ -98,7 +101,7 @@ class ProcessFactory {
 };
 
 // Makes processes of behaviour T. The factory keeps the constructor arguments and copies them for each spawn: a worker
-// that replaces another starts with the same arguments. Text literals and other pointers to text are kept as std::string.
+// that replaces another starts with the same arguments. Text that a char* points to is kept as std::string.
 template <class T, class... Arguments>
 [[nodiscard]] ProcessFactory Factory(Arguments&&... arguments) {
   static_assert(std::is_base_of_v<ProcessBehavior, T>, "T has to be a behaviour, as act::Actor");

@@ -104,7 +104,7 @@ class Node : public GroupMessenger {
   virtual Result<void> Change(const NodeChange& change) = 0;
   // Reads NodeOptions::options_file again, as SIGHUP does, and applies what may change: log_level and mailbox_size as
   // above; log_levels, for all processes with these behaviours, also those whose level was set otherwise; the pools
-  // that the file names, by act::PoolChange; the environment, by SetEnv; and what of the network's options may be
+  // that the file names, by act::PoolChange; the environment, by SetEnv, unlogged; and what of the network's options may be
   // changed. Options that are not in the file stay. All or nothing: an error changes nothing. A pool that does not run
   // gets the new values when it starts; the log says so. Blocks while the file is read.
   //   kIncorrect   the file has a fault, another value than at the start for what cannot be changed, or one that a pool

@@ -2,6 +2,7 @@
 // there cannot be reached.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -120,6 +121,10 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
   }
   // Returns what the function makes of the value, or the error. And of a function that returns a Result itself.
   template <class F>
+  auto map(F&& function) & {
+    return detail::MapResult(*this, std::forward<F>(function));
+  }
+  template <class F>
   auto map(F&& function) const& {
     return detail::MapResult(*this, std::forward<F>(function));
   }
@@ -128,23 +133,16 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
     return detail::MapResult(std::move(*this), std::forward<F>(function));
   }
   template <class F>
+  auto and_then(F&& function) & {
+    return detail::ThenResult(*this, std::forward<F>(function));
+  }
+  template <class F>
   auto and_then(F&& function) const& {
     return detail::ThenResult(*this, std::forward<F>(function));
   }
   template <class F>
   auto and_then(F&& function) && {
     return detail::ThenResult(std::move(*this), std::forward<F>(function));
-  }
-  // Returns the value, or the Result that the function makes of the error.
-  template <class F>
-  Result or_else(F&& function) const& {
-    if (this->has_value()) return *this;
-    return std::forward<F>(function)(error());
-  }
-  template <class F>
-  Result or_else(F&& function) && {
-    if (this->has_value()) return std::move(*this);
-    return std::forward<F>(function)(std::move(*this).error());
   }
   // Returns the error, of a temporary result by value. Throws std::logic_error if there is a value.
   [[nodiscard]] Error& error() & {
@@ -227,22 +225,20 @@ class [[nodiscard]] Result<void> : public tl::expected<void, Error> {
 namespace detail {
 template <class Given, class F>
 auto MapResult(Given&& given, F&& function) {
-  using Value =
-      std::remove_cvref_t<decltype(std::forward<F>(function)(*std::forward<Given>(given)))>;
+  using Value = std::remove_cvref_t<std::invoke_result_t<F, decltype(*std::forward<Given>(given))>>;
   if (!given.has_value()) return Result<Value>(std::forward<Given>(given).error());
   if constexpr (std::is_void_v<Value>) {
-    std::forward<F>(function)(*std::forward<Given>(given));
+    std::invoke(std::forward<F>(function), *std::forward<Given>(given));
     return Result<void>();
   } else {
-    return Result<Value>(std::forward<F>(function)(*std::forward<Given>(given)));
+    return Result<Value>(std::invoke(std::forward<F>(function), *std::forward<Given>(given)));
   }
 }
 template <class Given, class F>
 auto ThenResult(Given&& given, F&& function) {
-  using Returned =
-      std::remove_cvref_t<decltype(std::forward<F>(function)(*std::forward<Given>(given)))>;
-  if (!given.has_value()) return Returned(std::forward<Given>(given).error());
-  return Returned(std::forward<F>(function)(*std::forward<Given>(given)));
+  using Next = std::remove_cvref_t<std::invoke_result_t<F, decltype(*std::forward<Given>(given))>>;
+  if (!given.has_value()) return Next(tl::unexpected<Error>(std::forward<Given>(given).error()));
+  return Next(std::invoke(std::forward<F>(function), *std::forward<Given>(given)));
 }
 }  // namespace detail
 

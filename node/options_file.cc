@@ -93,33 +93,41 @@ struct File {
   std::string_view contents;
 };
 
-// Returns whether a line of the region had other characters than ASCII's, which are "?" now (InAscii).
+// Returns whether the region had other characters than ASCII's, which are "?" now (InAscii). So its columns are bytes.
 bool HadOtherCharacters(const File& file, const toml::source_region& region) {
   std::string_view rest = file.contents;
   for (std::uint32_t line = 1; line <= region.end.line; ++line) {
     const std::size_t size = std::min(rest.find('\n'), rest.size());
-    const std::string_view text = rest.substr(0, size);
+    const std::size_t begin =
+        line == region.begin.line ? std::min<std::size_t>(region.begin.column - 1, size) : 0;
+    const std::size_t end =
+        line == region.end.line ? std::min<std::size_t>(region.end.column, size) : size;
     const bool is_other = std::ranges::any_of(
-        text, [](char character) { return static_cast<unsigned char>(character) > 0x7F; });
+        rest.substr(begin, end - std::min(begin, end)),
+        [](char character) { return static_cast<unsigned char>(character) > 0x7F; });
     if (line >= region.begin.line && is_other) return true;
     rest.remove_prefix(std::min(size + 1, rest.size()));
   }
   return false;
 }
 
+gen::Error NotAscii(const File& file, const toml::source_region& where, std::string_view full) {
+  return ErrorAt(
+      file.name, where,
+      fmt::format("{}: names and texts are of ASCII's characters here: write \\u00e9 for "
+                  "others",
+                  full));
+}
+
 // Sets a value of the environment, whose key is `full`.
-gen::Result<void> ReadValue(const std::string& full, const toml::key& key, const toml::node& value,
-                            const File& file, gen::NodeOptions& options) {
+gen::Result<void> ReadValue(const std::string& full, const toml::node& value, const File& file,
+                            gen::NodeOptions& options) {
   gen::AnyValue known = ValueOf(value);
   if (!known) return ErrorAt(file.name, value.source(), fmt::format("{}: {}", full, kNoText));
   const auto* const text = known.As<std::string>();
-  const bool has_mark = full.find('?') != std::string::npos ||
-                        (text != nullptr && text->find('?') != std::string::npos);
-  if (has_mark &&
-      (HadOtherCharacters(file, value.source()) || HadOtherCharacters(file, key.source()))) {
-    return ErrorAt(
-        file.name, value.source(),
-        full + ": names and texts are of ASCII's characters here: write \\u00e9 for others");
+  if (text != nullptr && text->find('?') != std::string::npos &&
+      HadOtherCharacters(file, value.source())) {
+    return NotAscii(file, value.source(), full);
   }
   options.environment.insert_or_assign(full.substr(kEnvironment.size()), std::move(known));
   return {};
@@ -132,6 +140,10 @@ gen::Result<void> CheckName(std::string_view prefix, const std::string& full, co
   if (prefix.starts_with("pools.")) {
     return ErrorAt(file.name, key.source(),
                    full + ": the name of a pool is of ASCII's characters here, without \"?\"");
+  }
+  if (prefix.starts_with(kEnvironment) && key.str().find('?') != std::string_view::npos &&
+      HadOtherCharacters(file, key.source())) {
+    return NotAscii(file, key.source(), full);
   }
   if (prefix == "log_levels.") {
     return ErrorAt(file.name, key.source(),
@@ -166,7 +178,7 @@ gen::Result<void> Read(const toml::table& table, const std::string& prefix, cons
       return ErrorAt(file.name, key.source(), fmt::format("{0}: must be a table, as [{0}]", full));
     }
     if (full.starts_with(kEnvironment)) {
-      read = ReadValue(full, key, value, file, options);
+      read = ReadValue(full, value, file, options);
       if (!read) return read;
       continue;
     }

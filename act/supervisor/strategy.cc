@@ -240,7 +240,9 @@ bool SupervisionStrategy::AdvanceStops(bool one_by_one) {
 
 void SupervisionStrategy::AdvanceStarts() {
   for (auto& [key, child] : children_) {
-    if (child.state == State::kStarting && child.restarting) return;  // its successors wait for it
+    // Its successors wait for it.
+    const bool is_awaited = child.restarting || key < round_first_;
+    if (child.state == State::kStarting && is_awaited) return;
     if (!child.must_start) continue;
     Launch(key, child);
     return;

@@ -5,7 +5,11 @@
 
 namespace ergon::node {
 
-thread_local constinit bool Drops::Silence::is_set_ = false;
+// Out of line: a caller that was suspended in between may be on another thread.
+static constinit thread_local bool is_silent = false;
+Drops::Silence::Silence() noexcept { is_silent = true; }
+Drops::Silence::~Silence() { is_silent = false; }
+bool Drops::Silence::IsSet() noexcept { return is_silent; }
 
 void Drops::Note(const core::Envelope& envelope, gen::PID to, gen::DropReason reason,
                  const gen::Error& error) {

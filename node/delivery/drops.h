@@ -33,14 +33,11 @@ class Drops {
   // While one lives, what is dropped on this thread is counted only: a dead letter must not make the next one.
   class Silence {
    public:
-    Silence() noexcept { is_set_ = true; }
+    Silence() noexcept;
     Silence(const Silence&) = delete;
     Silence& operator=(const Silence&) = delete;
-    ~Silence() { is_set_ = false; }
-    [[nodiscard]] static bool IsSet() noexcept { return is_set_; }
-
-   private:
-    static thread_local constinit bool is_set_;
+    ~Silence();
+    [[nodiscard]] static bool IsSet() noexcept;
   };
   // The receiver of dropped messages. What it drops for that is dropped under a Silence.
   class Listener {

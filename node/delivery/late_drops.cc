@@ -9,6 +9,11 @@ namespace ergon::node {
 
 thread_local constinit LateDrops* LateDrops::current_ = nullptr;
 
+// Out of line, as all that uses `current_`: a caller that was suspended in between may be on another thread.
+LateDrops::LateDrops(Dropper& dropper) noexcept : dropper_(dropper), former_(current_) {
+  current_ = this;
+}
+
 LateDrops::~LateDrops() {
   current_ = former_;
   for (Kept& kept : kept_) {

@@ -23,9 +23,7 @@ class LateDrops {
    protected:
     ~Dropper() = default;
   };
-  explicit LateDrops(Dropper& dropper) noexcept : dropper_(dropper), former_(current_) {
-    current_ = this;
-  }
+  explicit LateDrops(Dropper& dropper) noexcept;
   LateDrops(const LateDrops&) = delete;
   LateDrops& operator=(const LateDrops&) = delete;
   ~LateDrops();

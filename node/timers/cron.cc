@@ -299,8 +299,8 @@ std::vector<Cron::Due> Cron::TakeDue(WallTime now, Lost& lost) {
     job.missed += passed.missed;
     gen::Log(needs_.log)
         .Warning(
-            "cron job '{}' has missed {} of its runs, the first {} s ago: the clock was set, or "
-            "the machine slept",
+            "cron job '{}' has missed {} of its runs, the first {} s ago: the clock was set, the "
+            "machine slept, or the rules of its zone threw",
             job.job.name, passed.missed,
             std::chrono::floor<std::chrono::seconds>(now - first).count());
   }

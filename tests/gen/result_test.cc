@@ -231,10 +231,14 @@ TEST_CASE("result: what is made of one is checked, too") {
   const Result<int> kept = Half(12);
   CHECK(*kept.map(name) == "number 6");
   CHECK(*kept.and_then(Half) == 3);
-  CHECK(*Half(12).and_then(Half).and_then(Half).or_else(
-            [](const Error&) { return Result<int>(7); }) == 7);
-  CHECK(Half(12).or_else([](const Error&) { return Result<int>(7); }).value() == 6);
   CHECK(Half(6).and_then(Half).error() == ErrIncorrect);
+  struct Pair {
+    int first = 1;
+  };
+  CHECK(*Result<Pair>(Pair{5}).map(&Pair::first) == 5);
+  Result<int> counted = 4;
+  (void)counted.map([](int& number) { ++number; });
+  CHECK(*counted == 5);
   CHECK_THROWS_AS((void)*Half(5).map(name), BadResult);
   CHECK_THROWS_AS((void)*Half(6).and_then(Half), BadResult);
   int seen = 0;

@@ -116,8 +116,9 @@ TEST_CASE("options file: errors name file, line, key and value") {
        "node.toml:1: turn_time: \"9223372036854775807s\", must be a time that is not so long: "
        "9223372036s are the most"},
       {"[stealng]",
-       "node.toml:1: stealng: there is no such table, only stealing, pools, log_levels and "
-       "network"},
+       "node.toml:1: stealng: there is no such table, only stealing, pools, log_levels, network "
+       "and "
+       "environment"},
       {"network = 5", "node.toml:1: network: must be a table, as [network]"},
       {"[[pools]]", "node.toml:1: pools: must be a table, as [pools]"},
       {"stealing = 3", "node.toml:1: stealing: must be a table, as [stealing]"},
@@ -254,18 +255,18 @@ TEST_CASE("options file: who forgets the quotes is told") {
 }
 
 TEST_CASE("options file: the environment of the program's own processes") {
-  const gen::NodeOptions options = ParseOptions(R"(
-[environment]
-database = "postgres://db1:5432/?sslmode=require"  # wie \xC3\xBCblich
-name = "\u00e9t\u00e9"
-batch = 500
-ratio = 0.25
-cache.enabled = true
-[environment.cache]
-size = -1
-)",
-                                                "node.toml", {.environment = {{"old", 1}}})
-                                       .value();
+  const std::string file =
+      "[environment]\n"
+      "database = \"postgres://db1:5432/?sslmode=require\"  # wie \xC3\xBC"
+      "blich\n"
+      "name = \"\\u00e9t\\u00e9\"\n"
+      "batch = 500\n"
+      "ratio = 0.25\n"
+      "cache.enabled = true\n"
+      "[environment.index]\n"
+      "size = -1\n";
+  const gen::NodeOptions options =
+      ParseOptions(file, "node.toml", {.environment = {{"old", 1}}}).value();
   const auto& environment = options.environment;
   CHECK(environment.size() == 7);
   CHECK(environment.at("database").Get<std::string>() == "postgres://db1:5432/?sslmode=require");
@@ -277,8 +278,8 @@ size = -1
   CHECK_FALSE(environment.at("batch").Get<bool>());
   CHECK(environment.at("ratio").Get<double>() == 0.25);
   CHECK(environment.at("cache.enabled").Get<bool>() == true);
-  CHECK(environment.at("cache.size").Get<int>() == -1);
-  CHECK_FALSE(environment.at("cache.size").Get<std::uint64_t>());
+  CHECK(environment.at("index.size").Get<int>() == -1);
+  CHECK_FALSE(environment.at("index.size").Get<std::uint64_t>());
   const auto problem = [](const std::string& contents) {
     return std::string(ParseOptions(contents, "f").error().detail());
   };
@@ -286,6 +287,8 @@ size = -1
         "f:3: environment.hours: a list or a date");
   CHECK(problem("[environment]\nname = \"\xC3\xA9t\xC3\xA9\"\n")
             .starts_with("f:2: environment.name: names and texts are of ASCII's characters here"));
+  CHECK(problem("[environment.\"\xC3\xA9\"]\nsize = 1\n")
+            .starts_with("f:1: environment.??: names and texts are of ASCII's characters here"));
   CHECK(problem("environment = 3\n") == "f:1: environment: must be a table, as [environment]");
 }
 

@@ -44,7 +44,8 @@ class ReadHold {
   // Returns whether a signal has to be put aside. Called while too many answers wait, or while something is put aside.
   [[nodiscard]] bool IsFor(const Signal& signal, std::size_t max_depth) const {
     const bool may_name_nobody =
-        signal.kind == SignalKind::kDown || signal.kind == SignalKind::kSend;
+        signal.kind == SignalKind::kDown || signal.kind == SignalKind::kSend ||
+        signal.kind == SignalKind::kSendToName || signal.kind == SignalKind::kSendToAlias;
     const bool is_of_nobody = may_name_nobody && !signal.from && !IsEmpty();
     const bool is_of_held = signal.from && senders_.contains(SenderOf(signal));
     return is_of_nobody || is_of_held || MayBeAnswered(signal, max_depth);

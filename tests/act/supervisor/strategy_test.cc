@@ -116,14 +116,24 @@ TEST_CASE("supervisor strategy: rest for one does not wait for a child before th
     CHECK(rest.strategy.MayCommand());
   }
   // But the others may need it: they start after it if it starts again.
-  StrategySubject rest(SupervisorType::kRestForOne);
+  StrategySubject rest(SupervisorType::kRestForOne, {}, 4);
   CHECK(rest.strategy.Stop(1, Then::kStart));
   CHECK(rest.Actions() == "stop a");
-  CHECK(rest.Fail(2) == "stop c");
-  CHECK(rest.End(3) == "");
+  CHECK(rest.Fail(3) == "stop d");
+  CHECK(rest.End(4) == "");
   CHECK(rest.End(1) == "start a");
-  CHECK(rest.Started(1) == "start b");
-  CHECK(rest.Started(2) == "start c");
+  CHECK(rest.strategy.Find(2)->state == State::kRunning);
+  CHECK(rest.Started(1) == "start c");
+  CHECK(rest.Started(3) == "start d");
+  // Also if one of the others ends while it starts.
+  StrategySubject again(SupervisorType::kRestForOne, With(SupervisorStrategy::kTransient), 4);
+  CHECK(again.strategy.Stop(1, Then::kStart));
+  CHECK(again.Actions() == "stop a");
+  CHECK(again.Fail(3) == "stop d");
+  CHECK(again.End(4) == "");
+  CHECK(again.End(1) == "start a");
+  CHECK(again.End(2, gen::Reason::Normal()) == "");
+  CHECK(again.Started(1) == "start c");
 }
 
 TEST_CASE("supervisor strategy: all for one stops at once and starts in order") {
