@@ -24,9 +24,14 @@ struct Query {
 struct Job {  // a query on its way to a worker, which answers its caller itself
   Query query;
   act::Caller caller;
+  int round;  // of the breaker, for what the worker tells it
 };
-struct Worked {};
-struct Failed {};
+struct Worked {
+  int round;
+};
+struct Failed {
+  int round;
+};
 
 class Connection : public act::Actor {
   gen::Status HandleMessage(gen::PID from, gen::Message& message) override {
@@ -35,10 +40,10 @@ class Connection : public act::Actor {
     if (job.query.key < 0) throw std::logic_error("a bug");  // nobody is told anything
     // The breaker and the caller may be gone: that is no concern of a worker's.
     if (outage.fetch_sub(1) > 0) {
-      (void)Send(from, Failed{});
+      (void)Send(from, Failed{job.round});
       (void)SendResponseError(caller.from, caller.ref, gen::Error("no connection"));
     } else {
-      (void)Send(from, Worked{});
+      (void)Send(from, Worked{job.round});
       (void)SendResponse(caller.from, caller.ref, 2 * job.query.key);
     }
     return gen::Continue();
@@ -70,7 +75,11 @@ class Breaker : public act::StateMachine<Circuit> {
   }
 
   act::Transition Closed(act::StateEvent& event) {
-    if (auto* query = event.As<Query>()) return Forward(*query, event.Caller());
+    if (IsLate(event)) return Keep();
+    if (auto* query = event.As<Query>()) {
+      auto sent = Forward(*query, event.Caller());
+      return sent ? Keep() : Keep().ReplyError(sent.error());
+    }
     if (event.Is<Failed>()) return ++failures_ < 3 ? Keep() : GoTo(Circuit::kOpen);
     if (event.Is<Worked>()) return failures_ = 0, Keep();
     return Unhandled(event);
@@ -79,15 +88,17 @@ class Breaker : public act::StateMachine<Circuit> {
   act::Transition Open(act::StateEvent& event) {
     if (event.Is<Query>()) return Keep().ReplyError(gen::Error("circuit open"));
     if (event.IsStateTimeout()) return GoTo(Circuit::kHalfOpen);
-    if (event.Is<Failed>() || event.Is<Worked>()) return Keep();  // on its way for a while
-    return Unhandled(event);
+    return IsLate(event) ? Keep() : Unhandled(event);
   }
 
   act::Transition HalfOpen(act::StateEvent& event) {
+    if (IsLate(event)) return Keep();
     if (event.Is<Query>() && probe_) return Postpone();  // handled when the probe has told
     if (auto* query = event.As<Query>()) {
+      auto sent = Forward(*query, event.Caller());
+      if (!sent) return GoTo(Circuit::kOpen).ReplyError(sent.error());
       probe_ = event.Caller();
-      return Forward(*query, *probe_).StateTimeout(1s);  // its worker may end without a word
+      return Keep().StateTimeout(1s);  // its worker may end without a word
     }
     if (event.IsStateTimeout()) {
       return GoTo(Circuit::kOpen).ReplyErrorTo(*probe_, gen::Error("no answer"));
@@ -98,18 +109,28 @@ class Breaker : public act::StateMachine<Circuit> {
   }
 
   act::Entry Enter(const Circuit&) {
+    ++round_;
     failures_ = 0;
     probe_.reset();
     return {};
   }
-  act::Entry EnterOpen(const Circuit&) { return act::Entry().StateTimeout(1s); }
+  act::Entry EnterOpen(const Circuit& before) {
+    (void)Enter(before);
+    return act::Entry().StateTimeout(1s);
+  }
 
-  act::Transition Forward(Query query, act::Caller caller) {
-    auto sent = Send(pool_, Job{query, caller});
-    return sent ? Keep() : Keep().ReplyError(sent.error());
+  gen::Result<void> Forward(Query query, act::Caller caller) {
+    return Send(pool_, Job{query, caller, round_});
+  }
+  // What became of a query of an earlier state says nothing of this one.
+  bool IsLate(act::StateEvent& event) const {
+    if (const auto* worked = event.As<Worked>()) return worked->round != round_;
+    const auto* failed = event.As<Failed>();
+    return failed != nullptr && failed->round != round_;
   }
 
   gen::PID pool_;
+  int round_ = 0;                     // how often the state has changed
   int failures_ = 0;                  // one after the other
   std::optional<act::Caller> probe_;  // whose query it is
 };

@@ -1,6 +1,5 @@
 // Processes made of functions: selective receive, requests, tasks, many items at once.
 #include <cstdio>
-#include <future>
 #include <string>
 #include <utility>
 #include <variant>
@@ -37,7 +36,7 @@ void Kitchen(gen::Process& self) {
   }
 }
 
-void Wait(gen::Process& self, std::promise<void>& done) {
+void Wait(gen::Process& self) {
   // The bell is rung first, and heard last.
   const auto name = self.Receive<std::string>().value();
   const auto bell = self.Receive<int>().value();
@@ -58,7 +57,6 @@ void Wait(gen::Process& self, std::promise<void>& done) {
                    {.link_parent = true});
   auto exit = self.Receive<gen::MessageExitPID>(1s);
   std::printf("the cook left: %s\n", exit->reason.ToString().c_str());
-  done.set_value();
 }
 
 int main() {
@@ -67,11 +65,10 @@ int main() {
   for (const char* dish : {"soup", "fish"}) (void)node.Send(kitchen, Order{dish});
   std::printf("ready: %d\n", node.Call(kitchen, Ready{}).value());
 
-  std::promise<void> done;
-  const gen::PID waiter = node.Spawn([&](gen::Process& self) { Wait(self, done); }).value();
+  const gen::PID waiter = node.Spawn(Wait).value();
   (void)node.Send(waiter, 3);
   (void)node.Send(waiter, std::string("Ada"));
-  done.get_future().wait();
+  node.WaitProcess(waiter).value();
   (void)node.Send(kitchen, Close{});
 }
 

@@ -17,11 +17,21 @@ test=$!
 sleep "$seconds" &
 timer=$!
 set +m
+# end ID...: asks these processes and groups to end, so that they remove what they have made; then ends what is left.
+end() {
+  kill -TERM -- "$@" 2>/dev/null
+  for _ in {1..20}; do
+    kill -0 -- "$@" 2>/dev/null || return
+    sleep 0.1
+  done
+  kill -KILL -- "$@" 2>/dev/null
+}
 stop() {
-  kill -KILL -- "-$test" "-$timer" 2>/dev/null
+  kill -KILL -- "-$timer" 2>/dev/null
+  end "-$test"
   wait 2>/dev/null
 }
-trap 'stop; exit 130' INT TERM
+trap 'stop; exit 130' INT TERM HUP
 
 wait -n "$test" "$timer"
 status=$?
@@ -62,6 +72,6 @@ for process in $processes; do
     grep -vE '^(\[New LWP|Reading symbols|warning: |Download failed)' | head -n 1500
 done
 # shellcheck disable=SC2086  # ids
-kill -KILL $processes 2>/dev/null
+end $processes
 stop
 exit 124

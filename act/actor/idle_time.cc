@@ -29,7 +29,10 @@ void IdleTime::StartTimer(std::int64_t now) {
 }
 
 bool IdleTime::IsOver(core::Envelope& envelope) {
-  if (static_cast<gen::EnvelopeKind>(envelope.kind) != gen::EnvelopeKind::kOwnTimer) return false;
+  const auto kind = static_cast<gen::EnvelopeKind>(envelope.kind);
+  // Notices and exit signals are messages to an actor, but the mark does not tell of them.
+  if (kind == gen::EnvelopeKind::kDown || kind == gen::EnvelopeKind::kExit) had_work_ = true;
+  if (kind != gen::EnvelopeKind::kOwnTimer) return false;
   const auto* look = envelope.ValueAs<Look>();
   if (look == nullptr || look->number != looks_) return false;  // another one's
   const std::int64_t now = host_.Now();

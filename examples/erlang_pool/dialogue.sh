@@ -16,8 +16,9 @@ if ! command -v escript >/dev/null; then
 fi
 # An EPMD of its own, which ends with the dialogue.
 export ERL_EPMD_PORT=$((8000 + $$ % 6000))
-export HOME=${HOME:-/tmp}
+HOME=$(mktemp -d)  # Erlang puts a cookie there
+export HOME
 epmd &
 epmd_pid=$!
-trap 'kill "$epmd_pid" 2>/dev/null; wait "$epmd_pid" 2>/dev/null || true' EXIT
+trap 'kill "$epmd_pid" 2>/dev/null; wait "$epmd_pid" 2>/dev/null || true; rm -rf "$HOME"' EXIT
 escript "$here/dialogue.escript" "$(realpath "$1")"

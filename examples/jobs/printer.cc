@@ -47,13 +47,20 @@ int Write(int file, std::string_view text, const std::atomic<int>& signals) {
 }  // namespace
 
 void Print(gen::Process& self, const std::atomic<int>& signals) {
+  int lost = 0;  // the first error of standard output
+  const auto write = [&](const Line& line) {
+    const int error = Write(line.file, line.text + "\n", signals);
+    if (line.file != STDOUT_FILENO) return error;
+    if (lost == 0 && error != ECANCELED) lost = error;
+    return error != 0 ? error : lost;
+  };
   while (auto next = self.Receive<gen::SentBy<Line>, gen::Asked<Line>>()) {
     if (const auto* sent = std::get_if<gen::SentBy<Line>>(&*next)) {
-      (void)Write(sent->value.file, sent->value.text + "\n", signals);
+      (void)write(sent->value);
       (void)self.Send(sent->from, Printed{});  // it may have ended meanwhile
     } else {
       const auto& asked = std::get<gen::Asked<Line>>(*next);
-      (void)self.Reply(asked, Write(asked.value.file, asked.value.text + "\n", signals));
+      (void)self.Reply(asked, write(asked.value));
     }
   }
 }

@@ -9,7 +9,8 @@
 namespace jobs {
 
 // To the printer. As a message it is answered with Printed, as a request with its Reply, when it has been written. The
-// Reply is 0, or the system's error; ECANCELED: nobody reads, and the printer has stopped waiting for that.
+// Reply is 0, or the system's error: of this line or, on standard output, of the first one that was lost. ECANCELED:
+// nobody reads, and the printer has stopped waiting for that.
 struct Line {
   using Reply = int;
   int file;          // descriptor

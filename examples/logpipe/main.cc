@@ -49,9 +49,10 @@ int Run(Options options) {
   std::signal(SIGPIPE, SIG_IGN);  // who reads the output may go: that is an error of a write
   options.node.stop_on_signal = true;
   const auto traffic = std::make_shared<Traffic>();
-  if (const auto pumped = Pump(options, traffic); !pumped) {
+  const auto pumped = Pump(options, traffic);
+  if (!pumped) {
     std::fputs(fmt::format("logpipe: {}\n", pumped.error().ToString()).c_str(), stderr);
-    return 1;
+    if (traffic->read == 0) return 1;  // else the other files have begun to be read
   }
   const std::uint64_t read = traffic->read;
   const std::uint64_t written = traffic->written;
@@ -60,7 +61,7 @@ int Run(Options options) {
                  .c_str(),
              stderr);
   const bool is_all = read == written + traffic->left_out + traffic->malformed;
-  return is_all && traffic->failed == 0 ? 0 : 1;
+  return pumped && is_all && traffic->failed == 0 ? 0 : 1;
 }
 
 }  // namespace

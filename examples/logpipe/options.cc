@@ -32,7 +32,8 @@ constexpr const char* kFooter =
     "\nCtrl-C and SIGTERM stop it in order: what has been read is written. A slow output slows "
     "down\n"
     "the reading of files; of datagrams the system drops what is not read in time. Exit status:\n"
-    "0 all is written; 1 something failed; 2 a wrong command line.";
+    "0 all is written; 1 something failed, or a file was not read to its end; 2 a wrong command\n"
+    "line.";
 
 class Help : public CLI::Formatter {
  public:

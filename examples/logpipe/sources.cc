@@ -71,12 +71,16 @@ gen::Status FileSource::HandleMessage(gen::PID from, gen::Message& message) {
     (void)Send(Self(), Read{});
     return gen::Continue();
   }
+  is_done_ = true;
   if (bytes == 0) SendRest();
   return gen::Stop(gen::Reason::Normal());
 }
 
 void FileSource::Terminate(const gen::Reason&) {
   if (pipe_ != nullptr) SendRest();  // nobody else has it; a file has the whole line
+  if (pipe_ != nullptr || is_done_) return;
+  std::fputs(fmt::format("logpipe: {}: not read to its end\n", name_).c_str(), stderr);
+  ++traffic_->failed;
 }
 
 long FileSource::ReadChunk() {

@@ -52,6 +52,7 @@ class FileSource : public ergon::act::Actor {
   std::string chunk_;
   std::string begun_;     // a line whose end has not come yet
   bool is_long_ = false;  // it is too long to be kept
+  bool is_done_ = false;  // read to the end, or to an error
 };
 
 // Datagrams, of one line each.

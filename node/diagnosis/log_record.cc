@@ -1,5 +1,8 @@
 #include <ergon/node/diagnosis/log_record.h>
 
+#include <algorithm>
+#include <utility>
+
 #include <fmt/core.h>
 
 #include <ergon/node/diagnosis/descriptions.h>
@@ -18,6 +21,27 @@ std::string TimeText(std::chrono::system_clock::time_point time) {
                      clock.subseconds().count());
 }
 
+// A text of a user's must not look like a line of its own, nor move the cursor of a terminal: what follows a line end is
+// indented, and other control characters are written as "\\x1b".
+std::string AsOneEntry(std::string line) {
+  const auto is_control = [](char character) {
+    const auto byte = static_cast<unsigned char>(character);
+    return (byte < 0x20 && byte != '\t') || byte == 0x7F;
+  };
+  if (std::ranges::none_of(line, is_control)) return line;
+  std::string entry;
+  for (const char character : line) {
+    if (character == '\n') {
+      entry += "\n    ";
+    } else if (is_control(character)) {
+      entry += fmt::format("\\x{:02x}", static_cast<unsigned char>(character));
+    } else {
+      entry += character;
+    }
+  }
+  return entry;
+}
+
 void PutProcess(JsonWriter& json, const LogRecord& record) {
   json.PutWhole("pid", record.pid.ToString());
   if (!record.name.empty()) json.PutWhole("name", record.name.ToString());
@@ -34,13 +58,13 @@ void PutProcess(JsonWriter& json, const LogRecord& record) {
 }  // namespace
 
 std::string AsText(const LogRecord& record) {
-  if (!record.pid) return fmt::format("{}: {}", record.node, record.text);
+  if (!record.pid) return AsOneEntry(fmt::format("{}: {}", record.node, record.text));
   std::string line = fmt::format("{} ", record.pid);
   if (!record.name.empty()) line += fmt::format("'{}' ", record.name);
   line += record.behavior;
   if (record.pool) line += OfPool(record.pool, record.pool_name);
   if (record.trace != 0) line += fmt::format(" [trace {}]", gen::TraceText(record.trace));
-  return fmt::format("{}: {}", line, record.text);
+  return AsOneEntry(fmt::format("{}: {}", line, record.text));
 }
 
 std::string AsJson(const LogRecord& record, std::chrono::system_clock::time_point time) {

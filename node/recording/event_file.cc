@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,8 +31,8 @@ gen::Error EventFile::Error(gen::ErrorCode code, int number) const {
 }
 
 gen::Result<void> EventFile::Open() {
-  // Nobody waits until somebody reads a pipe.
-  file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+  // Nobody waits until somebody reads a pipe. Emptied when it is known that no other recording writes it.
+  file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
   if (file_ < 0) return Error(gen::ErrorCode::kIncorrect, errno);
   struct stat status {};
   if (::fstat(file_, &status) != 0) return Error(gen::ErrorCode::kInternal, errno);
@@ -39,6 +40,11 @@ gen::Result<void> EventFile::Open() {
     return gen::Error(gen::ErrorCode::kIncorrect,
                       fmt::format("trace file \"{}\": it is no regular file", path_));
   }
+  if (::flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    return gen::Error(gen::ErrorCode::kIncorrect,
+                      fmt::format("trace file \"{}\": another recording writes it", path_));
+  }
+  if (::ftruncate(file_, 0) != 0) return Error(gen::ErrorCode::kInternal, errno);
   kept_ = kBegin;
   bytes_ = kBegin.size();
   if (!Flush()) return Error(gen::ErrorCode::kInternal, failure_);

@@ -54,7 +54,8 @@ foreach(name IN LISTS ergon_pc_names)
   configure_file("${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in" "${PROJECT_BINARY_DIR}/${name}.pc" @ONLY)
   install(FILES "${PROJECT_BINARY_DIR}/${name}.pc" DESTINATION "${ergon_pc_dir}" COMPONENT dev)
 endforeach()
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev)
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/Ergon"
+  COMPONENT dev)  # not DOCDIR, which is the project's that contains Ergon
 
 # For users' debuggers: node/DEBUGGING.md.
 install(FILES "${PROJECT_SOURCE_DIR}/scripts/gdb/ergon.py"
@@ -84,6 +85,9 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
   set(CPACK_PACKAGE_CONTACT "The developers of Ergon")
   set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+  # Whatever the umask of who makes it.
+  set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
+    OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
   set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
   set(CPACK_DEBIAN_${ergon_part}PACKAGE_SECTION libdevel)
   set(CPACK_DEBIAN_${ergon_part}PACKAGE_DEPENDS "${ergon_depends}")

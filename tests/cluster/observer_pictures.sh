@@ -15,8 +15,9 @@ erl -noshell -eval 'halt(case code:which(observer_wx) of non_existing -> 1; _ ->
   absent observer erlang-observer
 mkdir -p "$2"
 pids=()
-trap 'kill "${pids[@]}" 2>/dev/null; wait' EXIT
-export ERL_EPMD_PORT=$((14000 + $$ % 6000)) DISPLAY=:$((100 + $$ % 900)) HOME=${HOME:-/tmp}
+HOME=$(mktemp -d)  # Erlang puts a cookie there
+trap 'kill "${pids[@]}" 2>/dev/null; wait; rm -rf "$HOME"' EXIT
+export ERL_EPMD_PORT=$((14000 + $$ % 6000)) DISPLAY=:$((100 + $$ % 900)) HOME
 epmd &
 pids+=($!)
 Xvfb "$DISPLAY" -screen 0 1000x750x24 -nolisten tcp >/dev/null 2>&1 &

@@ -7,9 +7,10 @@
 # is made for this run; `mode` has what the other side of the test is told of it, and `arguments` what is left.
 # shellcheck disable=SC2034  # what it sets is for those who source this
 begin_nodes() {
-  export ERL_EPMD_PORT=$(($1 + $$ % 6000)) HOME=${HOME:-/tmp}
-  shift
   work=$(mktemp -d)
+  # Erlang puts a cookie into the home folder, which need not be there, nor be ours.
+  export ERL_EPMD_PORT=$(($1 + $$ % 6000)) HOME=$work
+  shift
   epmd_pid=
   trap 'kill $epmd_pid 2>/dev/null; wait $epmd_pid 2>/dev/null || true; rm -rf "$work"' EXIT
   mode=()

@@ -48,9 +48,28 @@ wait "$background"
 check 'a slow output loses nothing' is "$? $(wc -l <rest)" '0 29999'
 background=
 
+exec 5<>slow
+"$program" --queue 1 --parsers 2 --output slow log 2>err &
+background=$!
+read -r _ <&5
+kill -TERM "$background"
+cat <&5 >rest &
+reader=$!
+wait "$background"
+check 'a file that was not read to its end: exit status 1' is "$?" 1
+check 'it says which' says 'logpipe: log: not read to its end'
+check 'what has been read is written' says '0 left out, 0 malformed'
+kill "$reader"
+exec 5<&-
+background=
+
 echo '<11>a: one' >'[a,b]'
 run '[a,b]'
 check 'a file with an odd name' says 'read 1 lines: 1 written'
+
+run log nowhere
+check 'a file that is not there beside another one' is "$status" 1
+check 'it says which' says 'cannot read nowhere: No such file or directory'
 
 status=0
 "$program" empty 2>/dev/full || status=$?

@@ -209,6 +209,48 @@ TEST_CASE("idle: who is not needed ends, and messages put that off") {
   CHECK(kit::Eventually([&] { return !t.IsAlive(t.pid); }));
 }
 
+// Is told when the others end, one after the other.
+class WatchesOthers : public act::Actor {
+ public:
+  WatchesOthers(std::vector<gen::PID> others, std::atomic<int>* downs)
+      : others_(std::move(others)), downs_(downs) {}
+
+ private:
+  gen::Status Init(const gen::Args&) override {
+    CHECK(SetIdleTimeout(40ms));
+    for (const gen::PID other : others_) CHECK(Monitor(other));
+    return gen::Continue();
+  }
+  gen::Status HandleMessage(gen::PID, gen::Message& message) override {
+    if (message.Is<gen::MessageDownPID>()) ++*downs_;
+    return gen::Continue();
+  }
+  const std::vector<gen::PID> others_;
+  std::atomic<int>* const downs_;
+};
+
+TEST_CASE("idle: notices of others' ends put it off, too") {
+  std::atomic<int> downs{0};
+  const kit::ManualTime time;
+  TestNode t(time.Into());
+  std::vector<gen::PID> others;
+  for (int i = 0; i < 12; ++i) others.push_back(t.Spawn());
+  const gen::PID pid = t.node.Spawn(gen::Factory<WatchesOthers>(others, &downs)).value();
+  for (const gen::PID other : others) {
+    const int before = downs;
+    CHECK(t.node.Kill(other));
+    CHECK(kit::Eventually([&] { return downs == before + 1; }));
+    time.Pass(10ms);
+    CHECK(t.node.Inspect(pid));  // it has looked whether it is idle
+  }
+  for (int quarter = 0; quarter < 3; ++quarter) {
+    time.Pass(10ms);
+    CHECK(t.node.Inspect(pid));
+  }
+  time.Pass(10ms);
+  CHECK(kit::Eventually([&] { return !t.IsAlive(pid); }));
+}
+
 // Asks for an idle time of 40 ms, and then has something to do in its Init.
 class SleepsLate : public act::Actor {
  public:

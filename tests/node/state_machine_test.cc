@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -556,6 +558,22 @@ TEST_CASE("state machine: one that is killed handles nothing more, and no time-o
   CHECK(test.node.Kill(machine));
   CHECK(test.Ended(machine));
   CHECK(polls == 1);
+}
+
+TEST_CASE("state machine: events that are raised without end leave other processes their turns") {
+  std::atomic<bool> is_over{false};
+  std::function<Transition(ScriptedMachine&, StateEvent&)> again;
+  again = [&](ScriptedMachine& self, StateEvent&) {
+    return is_over ? self.Keep() : self.Keep().Raise(Act{again});
+  };
+  Machines test({.workers = 2});
+  for (int i = 0; i < 2; ++i) test.Do(test.Start(), again);
+  const gen::PID other = test.Spawn(
+      {.call = [](Subject&, gen::PID, gen::Ref, gen::Message& request) -> gen::CallResult {
+        return gen::Reply(*request.As<int>() + 1);
+      }});
+  CHECK(test.node.Call<int>(other, 1, kPatient).value() == 2);
+  is_over = true;
 }
 
 TEST_CASE("state machine: handlers may call") {

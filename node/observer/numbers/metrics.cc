@@ -172,21 +172,27 @@ void WriteSurroundings(MetricsWriter& out, const Figures& figures) {
   out.Sample(connections.waiting_senders);
 }
 
+// A number that is not known, 0, has no sample: for example without a descriptor to read it.
+template <class T>
+void SampleIfKnown(MetricsWriter& out, T value) {
+  if (value != 0) out.Sample(value);
+}
+
 void WriteProgram(MetricsWriter& out, const ProgramFigures& program) {
   out.Counter("process_cpu_seconds", "Time of processors that the program has taken.", "seconds");
   out.Sample(program.processor_seconds);
   out.Gauge("process_start_time_seconds", "Start of the program since the year 1970.", "seconds");
-  out.Sample(program.started_at);
+  SampleIfKnown(out, program.started_at);
   out.Gauge("process_resident_memory_bytes", "Memory that the program has.", "bytes");
-  out.Sample(program.resident_bytes);
+  SampleIfKnown(out, program.resident_bytes);
   out.Gauge("process_virtual_memory_bytes", "Memory that the program may use.", "bytes");
-  out.Sample(program.virtual_bytes);
+  SampleIfKnown(out, program.virtual_bytes);
   out.Gauge("process_threads", "Threads of the program.");
-  out.Sample(program.threads);
+  SampleIfKnown(out, program.threads);
   out.Gauge("process_open_fds", "Open file descriptors.");
-  out.Sample(program.open_descriptors);
+  SampleIfKnown(out, program.open_descriptors);
   out.Gauge("process_max_fds", "File descriptors that may be open.");
-  out.Sample(program.most_descriptors);
+  SampleIfKnown(out, program.most_descriptors);
 }
 
 void WriteObserver(MetricsWriter& out, const Figures& figures, const ObserverFigures& observer) {

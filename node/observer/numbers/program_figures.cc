@@ -3,12 +3,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 #include <string>
+#include <system_error>
 
 namespace ergon::node {
 namespace {
@@ -49,10 +51,11 @@ std::int64_t ReadBootTime() {
   return 0;
 }
 
-std::int64_t CountDescriptors() {
+std::int64_t CountDescriptors(std::int64_t most) {
   std::error_code error;
   std::filesystem::directory_iterator entry("/proc/self/fd", error);
-  std::int64_t count = error ? 0 : -1;  // without that of the folder itself
+  if (error == std::errc::too_many_files_open) return most;  // not one is left to look with
+  std::int64_t count = error ? 0 : -1;                       // without that of the folder itself
   for (const std::filesystem::directory_iterator end; !error && entry != end;) {
     ++count;
     entry.increment(error);
@@ -71,17 +74,20 @@ ProgramFigures ReadProgramFigures() {
   }
   std::int64_t start_ticks = 0;
   ReadStat(figures, start_ticks);
-  const std::int64_t boot = ReadBootTime();
-  if (boot != 0 && start_ticks != 0) {
-    figures.started_at =
-        static_cast<double>(boot) +
-        static_cast<double>(start_ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  static constinit std::atomic<double> started_at = 0;  // never changes
+  if (started_at == 0 && start_ticks != 0) {
+    const std::int64_t boot = ReadBootTime();
+    if (boot != 0) {
+      started_at = static_cast<double>(boot) +
+                   static_cast<double>(start_ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+    }
   }
-  figures.open_descriptors = CountDescriptors();
+  figures.started_at = started_at;
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
     figures.most_descriptors = static_cast<std::int64_t>(limit.rlim_cur);
   }
+  figures.open_descriptors = CountDescriptors(figures.most_descriptors);
   return figures;
 }
 

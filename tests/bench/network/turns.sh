@@ -26,7 +26,7 @@ trap end EXIT
 
 export ERL_EPMD_PORT=$((20000 + $$ % 6000))
 RELEASE_COOKIE=$(od -An -N 16 -tx1 /dev/urandom | tr -d ' \n')
-export RELEASE_COOKIE HOME=${HOME:-/tmp}
+export RELEASE_COOKIE HOME=$work  # Erlang puts a cookie there
 epmd -address 127.0.0.1 &
 epmd=$!
 
@@ -61,16 +61,16 @@ run() {
   local erl=("$here/network.escript") me=client$id@127.0.0.1
   local erl_server=erlang$id@127.0.0.1 ergon_server=server$id@127.0.0.1
   case $1 in
-    erl_call) timeout 300 "${erl[@]}" call "$me" "$erl_server" "$calls" ;;
-    erl_ergon_call) timeout 300 "${erl[@]}" call "$me" "$ergon_server" "$calls" ;;
-    ergon_call) timeout 300 "$program" call --name "$me" --peer "$ergon_server" --count "$calls" ;;
+    erl_call) timeout --foreground 300 "${erl[@]}" call "$me" "$erl_server" "$calls" ;;
+    erl_ergon_call) timeout --foreground 300 "${erl[@]}" call "$me" "$ergon_server" "$calls" ;;
+    ergon_call) timeout --foreground 300 "$program" call --name "$me" --peer "$ergon_server" --count "$calls" ;;
     # As long as the others take for the ten times that they are quicker.
-    erl_stream) timeout 300 "${erl[@]}" stream "$me" "$erl_server" "$(((messages + 9) / 10))" ;;
-    ergon_stream) timeout 300 "$program" stream --name "$me" --peer "$ergon_server" --count "$messages" ;;
+    erl_stream) timeout --foreground 300 "${erl[@]}" stream "$me" "$erl_server" "$(((messages + 9) / 10))" ;;
+    ergon_stream) timeout --foreground 300 "$program" stream --name "$me" --peer "$ergon_server" --count "$messages" ;;
     terms_stream | packed_stream)
-      timeout 300 "$program" stream --name "$me" --peer "$ergon_server" --what "${1%_stream}" --count "$messages"
+      timeout --foreground 300 "$program" stream --name "$me" --peer "$ergon_server" --what "${1%_stream}" --count "$messages"
       ;;
-    bare_stream) timeout 300 "$program" bare-stream --port "$port" --count "$messages" ;;
+    bare_stream) timeout --foreground 300 "$program" bare-stream --port "$port" --count "$messages" ;;
   esac 9>&- 2>"$work/client.log"
 }
 rows=(erl_call erl_ergon_call ergon_call erl_stream ergon_stream terms_stream packed_stream bare_stream)

@@ -8,16 +8,16 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/../tls_files.sh"
 options=()
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export HOME=$work  # for Erlang's cookie
 if [[ ${1:-} == --tls ]]; then
   shift
-  work=$(mktemp -d)
-  trap 'rm -rf "$work"' EXIT
   make_tls_files "$work"
   options+=(--tls "$work")
 fi
 chaos=$1
 shift
-export HOME=${HOME:-/tmp}
 if command -v escript >/dev/null; then
   options+=(--erlang "$here/erlang_node.escript")
 else

@@ -136,4 +136,18 @@ TEST_CASE("log in JSON: a format that is none is refused") {
   CHECK(node.error().detail() == "log_format: 2, must be a LogFormat");
 }
 
+TEST_CASE("log as text: what users write does not look like another line, and moves no cursor") {
+  TestNode t;
+  const gen::PID pid = t.Spawn();
+  const std::string forged =
+      "key x\n2026-01-01 00:00:00 error <a@b.1.1> all is lost\r\x1b[2J\x7f\tend \xC3\xA9";
+  CHECK(t.Run(pid, [&](Subject& self) { self.Log().Info("no {}", forged); }));
+  t.node.Log().Warning("{}", forged);
+  for (const std::string begin : {"no ", ": "}) {
+    CHECK(t.log.Count(begin +
+                      "key x\n    2026-01-01 00:00:00 error <a@b.1.1> all is lost\\x0d\\x1b[2J"
+                      "\\x7f\tend \xC3\xA9") == 1);
+  }
+}
+
 }  // namespace ergon::node::log_record_test

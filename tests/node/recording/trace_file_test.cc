@@ -197,6 +197,18 @@ TEST_CASE("trace file: errors") {
   CHECK(!std::filesystem::exists(path.text()));
 }
 
+TEST_CASE("trace file: two nodes do not write the same one") {
+  const Path path;
+  TestNode t;
+  TestNode other;
+  const auto first = TraceTo(t.node, path.text(), {.duration = gen::kInfinite}).value();
+  CHECK(t.Run(t.Spawn(), [](Subject&) {}));
+  CHECK(TraceTo(other.node, path.text()).error().detail() ==
+        "trace file \"" + path.text() + "\": another recording writes it");
+  CHECK(first->End()->events == path.Events().size());
+  CHECK(TraceTo(other.node, path.text(), {.duration = gen::kInfinite}).value()->End());
+}
+
 // No file of this program gets larger, as if the disk was full.
 class FileLimit {
  public:

@@ -9,7 +9,10 @@ defmodule Shop.PriceWatcher do
 
   def start_link(options), do: GenServer.start_link(__MODULE__, options, name: __MODULE__)
 
-  @doc "The process gets each `{:price_changed, article, before, cents}` from now on."
+  @doc """
+  The process gets each `{:price_changed, article, before, cents}` from now on, once, until it ends. It does not hear of what
+  changes while there is no connection.
+  """
   def subscribe(pid \\ self()), do: GenServer.call(__MODULE__, {:subscribe, pid})
 
   @impl true
@@ -17,16 +20,23 @@ defmodule Shop.PriceWatcher do
     :ok = :pg.join(@group, self())
     :ok = :net_kernel.monitor_nodes(true, node_type: :all)
     send(self(), :connect)
-    {:ok, %{node: node, subscribers: []}}
+    {:ok, %{node: node, subscribers: %{}}}
   end
 
   @impl true
-  def handle_call({:subscribe, pid}, _from, state), do: {:reply, :ok, %{state | subscribers: [pid | state.subscribers]}}
+  def handle_call({:subscribe, pid}, _from, state) do
+    subscribers = Map.put_new_lazy(state.subscribers, pid, fn -> Process.monitor(pid) end)
+    {:reply, :ok, %{state | subscribers: subscribers}}
+  end
 
   @impl true
   def handle_info({:price_changed, _, _, _} = change, state) do
-    for pid <- state.subscribers, do: send(pid, change)
+    for {pid, _} <- state.subscribers, do: send(pid, change)
     {:noreply, state}
+  end
+
+  def handle_info({:DOWN, _, :process, pid, _}, state) do
+    {:noreply, %{state | subscribers: Map.delete(state.subscribers, pid)}}
   end
 
   def handle_info(:connect, state) do

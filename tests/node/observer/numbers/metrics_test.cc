@@ -1,5 +1,7 @@
 #include <ergon/node/observer/numbers/metrics.h>
 
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -11,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <ergon/node/observer/numbers/program_figures.h>
 #include <ergon/node/texts/clean_text.h>
 
 #include <node/observer/numbers/metrics_reader.h>
@@ -265,6 +268,48 @@ TEST_CASE("the value of a label is UTF-8 of bounded length") {
   CHECK(LabelValue("\xc3") == "\xef\xbf\xbd");
   CHECK(LabelValue(std::string(1'000, 'x')).size() <= 200);
   CHECK(LabelValue("").empty());
+}
+
+// While one lives, the program has no file descriptor left.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before_) == 0);
+    rlimit few = before_;
+    few.rlim_cur = 256;
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+    for (int number = 0; number >= 0;) {
+      number = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+      if (number >= 0) opened_.push_back(number);
+    }
+  }
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+  ~NoDescriptors() {
+    for (const int number : opened_) (void)::close(number);
+    (void)::setrlimit(RLIMIT_NOFILE, &before_);
+  }
+
+ private:
+  rlimit before_ = {};
+  std::vector<int> opened_;
+};
+
+TEST_CASE("program figures: without a descriptor to read them nothing is said that is wrong") {
+  const ProgramFigures usual = ReadProgramFigures();
+  CHECK(usual.threads >= 1);
+  CHECK(usual.started_at > 0);
+  CHECK(usual.open_descriptors >= 3);
+  ProgramFigures without;
+  {
+    const NoDescriptors none;
+    without = ReadProgramFigures();
+  }
+  CHECK(without.most_descriptors == 256);
+  CHECK(without.open_descriptors == 256);
+  CHECK(without.started_at == usual.started_at);
+  CHECK(without.threads == 0);  // not known, which has no sample
+  CHECK(without.resident_bytes == 0);
 }
 
 TEST_CASE("metrics with a unit say so") {
