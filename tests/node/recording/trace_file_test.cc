@@ -205,7 +205,9 @@ TEST_CASE("trace file: two nodes do not write the same one") {
   CHECK(t.Run(t.Spawn(), [](Subject&) {}));
   CHECK(TraceTo(other.node, path.text()).error().detail() ==
         "trace file \"" + path.text() + "\": another recording writes it");
-  CHECK(first->End()->events == path.Events().size());
+  const auto summary = first->End();
+  REQUIRE(summary);
+  CHECK(summary->events == path.Events().size());
   CHECK(TraceTo(other.node, path.text(), {.duration = gen::kInfinite}).value()->End());
 }
 
