@@ -110,9 +110,9 @@ gen::Status StateRunner::HandleRaised(gen::Status status) {
     std::optional<OwnStateEvent> next = queue_.TakeRaised();
     if (!next && queue_.IsEmpty()) next = timeouts_.TakeDue();
     if (!next) break;
+    if (handled % kAtOnce == 0) host_.Yield();
     // A process that is being ended handles nothing more; what is raised dies with it.
     if (!host_.Sleep(std::chrono::nanoseconds::zero())) break;
-    if (handled % kAtOnce == 0) host_.Yield();
     status = HandleOwn(std::move(*next));
   }
   return status;

@@ -20,5 +20,5 @@ HOME=$(mktemp -d)  # Erlang puts a cookie there
 export HOME
 epmd &
 epmd_pid=$!
-trap 'kill "$epmd_pid" 2>/dev/null; wait "$epmd_pid" 2>/dev/null || true; rm -rf "$HOME"' EXIT
+trap 'kill "$epmd_pid" 2>/dev/null || true; wait "$epmd_pid" 2>/dev/null || true; rm -rf "$HOME"' EXIT
 escript "$here/dialogue.escript" "$(realpath "$1")"

@@ -52,7 +52,7 @@ void Print(gen::Process& self, const std::atomic<int>& signals) {
     const int error = Write(line.file, line.text + "\n", signals);
     if (line.file != STDOUT_FILENO) return error;
     if (lost == 0 && error != ECANCELED) lost = error;
-    return error != 0 ? error : lost;
+    return lost != 0 ? lost : error;
   };
   while (auto next = self.Receive<gen::SentBy<Line>, gen::Asked<Line>>()) {
     if (const auto* sent = std::get_if<gen::SentBy<Line>>(&*next)) {

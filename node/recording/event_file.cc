@@ -97,6 +97,7 @@ gen::Result<void> EventFile::Close() {
     bytes_ += kEnd.size();
     (void)Flush();
   }
+  (void)::flock(file_, LOCK_UN);  // a forked child may have the file open, too
   if (::close(file_) != 0 && failure_ == 0) failure_ = errno;
   file_ = -1;
   if (failure_ != 0) return Error(gen::ErrorCode::kInternal, failure_);

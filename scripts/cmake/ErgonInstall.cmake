@@ -54,8 +54,11 @@ foreach(name IN LISTS ergon_pc_names)
   configure_file("${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in" "${PROJECT_BINARY_DIR}/${name}.pc" @ONLY)
   install(FILES "${PROJECT_BINARY_DIR}/${name}.pc" DESTINATION "${ergon_pc_dir}" COMPONENT dev)
 endforeach()
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/Ergon"
-  COMPONENT dev)  # not DOCDIR, which is the project's that contains Ergon
+set(ergon_doc_dir "${CMAKE_INSTALL_DOCDIR}")
+if(NOT PROJECT_IS_TOP_LEVEL)  # that folder is the project's that contains Ergon
+  set(ergon_doc_dir "${CMAKE_INSTALL_DATAROOTDIR}/doc/Ergon")
+endif()
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${ergon_doc_dir}" COMPONENT dev)
 
 # For users' debuggers: node/DEBUGGING.md.
 install(FILES "${PROJECT_SOURCE_DIR}/scripts/gdb/ergon.py"

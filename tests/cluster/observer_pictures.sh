@@ -16,7 +16,7 @@ erl -noshell -eval 'halt(case code:which(observer_wx) of non_existing -> 1; _ ->
 mkdir -p "$2"
 pids=()
 HOME=$(mktemp -d)  # Erlang puts a cookie there
-trap 'kill "${pids[@]}" 2>/dev/null; wait; rm -rf "$HOME"' EXIT
+trap 'kill "${pids[@]}" 2>/dev/null || true; wait; rm -rf "$HOME"' EXIT
 export ERL_EPMD_PORT=$((14000 + $$ % 6000)) DISPLAY=:$((100 + $$ % 900)) HOME
 epmd &
 pids+=($!)

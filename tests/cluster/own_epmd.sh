@@ -12,7 +12,7 @@ begin_nodes() {
   export ERL_EPMD_PORT=$(($1 + $$ % 6000)) HOME=$work
   shift
   epmd_pid=
-  trap 'kill $epmd_pid 2>/dev/null; wait $epmd_pid 2>/dev/null || true; rm -rf "$work"' EXIT
+  trap 'kill $epmd_pid 2>/dev/null || true; wait $epmd_pid 2>/dev/null || true; rm -rf "$work"' EXIT
   mode=()
   if [[ ${1:-} == --tls ]]; then
     shift

@@ -140,13 +140,14 @@ TEST_CASE("log as text: what users write does not look like another line, and mo
   TestNode t;
   const gen::PID pid = t.Spawn();
   const std::string forged =
-      "key x\n2026-01-01 00:00:00 error <a@b.1.1> all is lost\r\x1b[2J\x7f\tend \xC3\xA9";
+      "key x\n2026-01-01 00:00:00 error <a@b.1.1> all is lost\r\x1b[2J\x7f\tend \xC3\xA9 \xC2\xA9 "
+      "\xC2\x9B";
   CHECK(t.Run(pid, [&](Subject& self) { self.Log().Info("no {}", forged); }));
   t.node.Log().Warning("{}", forged);
   for (const std::string begin : {"no ", ": "}) {
     CHECK(t.log.Count(begin +
                       "key x\n    2026-01-01 00:00:00 error <a@b.1.1> all is lost\\x0d\\x1b[2J"
-                      "\\x7f\tend \xC3\xA9") == 1);
+                      "\\x7f\tend \xC3\xA9 \xC2\xA9 \\x9b") == 1);
   }
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <ergon/core/dispatcher.h>
@@ -208,7 +209,15 @@ TEST_CASE("trace file: two nodes do not write the same one") {
   const auto summary = first->End();
   REQUIRE(summary);
   CHECK(summary->events == path.Events().size());
+  const auto second = TraceTo(other.node, path.text(), {.duration = gen::kInfinite}).value();
+  const pid_t child = ::fork();  // has the file open, too
+  if (child == 0) {
+    for (;;) ::pause();
+  }
+  CHECK(second->End());
   CHECK(TraceTo(other.node, path.text(), {.duration = gen::kInfinite}).value()->End());
+  CHECK(::kill(child, SIGKILL) == 0);
+  CHECK(::waitpid(child, nullptr, 0) == child);
 }
 
 // No file of this program gets larger, as if the disk was full.
