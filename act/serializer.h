@@ -27,7 +27,8 @@ struct SerializerOptions {
   // answer is ignored, and the next request is let in. For services that may forget to answer.
   std::chrono::nanoseconds service_timeout = gen::kInfinite;
   // How long the service may handle the messages that it has been passed when the serializer is asked to end;
-  // 0: not at all.
+  // 0: not at all. An order to end after its queue (Node::StopProcess) waits its turn: until then service_timeout
+  // bounds how long each request is inside.
   std::chrono::nanoseconds shutdown_timeout = std::chrono::seconds(5);
   // How the service is spawned. It is linked with the serializer in any case.
   gen::ProcessOptions service_options = {};

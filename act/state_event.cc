@@ -17,7 +17,7 @@ gen::Response StateEvent::Response() const {
   if (kind_ != StateEventKind::kResponse) {
     throw std::logic_error("Response: not an answer, but " + ToString());
   }
-  return gen::Response(value_.envelope());
+  return gen::Response(value_.envelope(), &is_answer_taken_);
 }
 
 std::string StateEvent::ToString() const {

@@ -87,6 +87,8 @@ class StateEvent {
   [[nodiscard]] gen::Response Response() const;
   // Returns the message, to Forward it.
   [[nodiscard]] gen::Message& message() noexcept { return value_; }
+  // Returns whether Take, here or of the answer, has moved the value out. Then the event cannot be postponed.
+  [[nodiscard]] bool taken() const noexcept { return value_.taken() || is_answer_taken_; }
 
   // Returns a text for logs, as in "request Push from <test@localhost.12.1>" or "time-out 'probe'".
   [[nodiscard]] std::string ToString() const;
@@ -101,6 +103,7 @@ class StateEvent {
   gen::PID from_;
   gen::Ref ref_;
   gen::Message value_;
+  mutable bool is_answer_taken_ = false;  // the view that Response returns may move it out
 };
 
 // An event that the machine itself keeps: a raised event, a time-out, or a postponed notice or answer.

@@ -94,7 +94,9 @@ Result<R> TakeResponse(core::Envelope& response) {
 //   if (!price) Log().Warning("no price: {}", price.error());
 class Response {
  public:
-  explicit Response(core::Envelope& envelope) : envelope_(&envelope) {}
+  // `taken`, which outlives this, becomes true when Take has moved the answer out.
+  explicit Response(core::Envelope& envelope, bool* taken = nullptr)
+      : envelope_(&envelope), taken_(taken) {}
 
   // Returns true if there is an answer, false if there is an error().
   [[nodiscard]] bool ok() const noexcept { return !core::IsType<Error>(envelope_->type); }
@@ -116,7 +118,9 @@ class Response {
   template <class T>
   [[nodiscard]] Result<T> Take() {
     if (!ok()) return error();
-    return detail::TakeResponse<T>(*envelope_);
+    Result<T> answer = detail::TakeResponse<T>(*envelope_);
+    if (answer && taken_ != nullptr) *taken_ = true;
+    return answer;
   }
 
   // Returns what the answer's type calls itself, as Message::TypeName does.
@@ -126,6 +130,7 @@ class Response {
 
  private:
   core::Envelope* envelope_;
+  bool* taken_;
 };
 
 }  // namespace ergon::gen

@@ -72,6 +72,9 @@ ends "$said" $'FLAKY flaky_sets_up (failed 1 of 3)\nstatus 0'
 [[ $(results | tr ';' '\n' | sort | paste -sd';') == *"flaky_sets_up flaky;needs_it_one passed;needs_it_three passed;needs_it_two passed" ]] ||
   fail "results: $(results)"
 
+said=$("$source_dir/scripts/suites" "$work/build" -R no_such_test 2>&1) && fail "no test is no failure: $said"
+[[ $said == *"no test of $work/build has this name or label: -R no_such_test"* ]] || fail "no test says: $said"
+
 # ---- out of time
 
 deadline=$source_dir/tests/deadline.sh

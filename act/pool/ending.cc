@@ -11,6 +11,10 @@ gen::Status PoolRunner::BeginStop(const gen::Reason& reason) {
   host_.RefuseMain();
   stop_reason_ = reason;
   EndScaling();
+  // The pool waits for what they have, and those that are suspended would not be told to end before that.
+  for (const auto& [number, member] : replacement_.members().all()) {
+    if (member.worker) host_.ResumeWorker(member.worker);
+  }
   const auto steps = replacement_.BeginStop();
   for (const gen::PID worker : steps.leaving) (void)host_.StopAfterQueue(worker, reason);
   forwarder_->Drain();

@@ -74,7 +74,8 @@ void PoolQueue::MoveAway(std::uint64_t member) {
     KeyState& state = keys_[key];
     if (state.home == member) state.home = Hash(key);
     --state.messages;  // Push counts it again
-    Push(std::move(item), Where::kBack);
+    const Where where = item.returned ? Where::kBehindReturned : Where::kBack;
+    Push(std::move(item), where);
   }
 }
 
@@ -171,6 +172,7 @@ PoolQueue::Turn PoolQueue::TakeTurn(std::uint64_t member, Lane& lane, std::deque
   queue.pop_front();
   CountTaken(turn.item);
   lane.free = false;
+  lane.last_has_key = turn.item.key.has_value();
   if (turn.item.key) lane.in_flight.push_back(*turn.item.key);
   return turn;
 }
@@ -209,20 +211,24 @@ void PoolQueue::Undo(Turn turn) {
   const std::uint64_t key = turn.item.key.value_or(0);
   Push(std::move(turn.item), Where::kFront);
   if (!has_key) return;
-  if (lane != nullptr) lane->in_flight.pop_back();
+  if (lane != nullptr) {
+    lane->in_flight.pop_back();
+    lane->last_has_key = false;
+  }
   Release(key);
 }
 
-void PoolQueue::Done(std::uint64_t member, bool has_aside) {
+void PoolQueue::Done(std::uint64_t member, Handled handled) {
   Lane* lane = Find(member);
   if (lane == nullptr) return;
-  if (!has_aside) {
+  if (handled == Handled::kAll) {
     ReleaseInFlight(*lane);
-  } else {
-    // One of each key is enough to keep it.
+  } else if (std::exchange(lane->last_has_key, false) && !lane->in_flight.empty()) {
     std::vector<std::uint64_t>& keys = lane->in_flight;
-    if (!keys.empty() && std::find(keys.begin(), keys.end() - 1, keys.back()) != keys.end() - 1) {
-      Release(keys.back());
+    const auto last = keys.end() - 1;
+    // One of each key is enough to keep it.
+    if (handled == Handled::kLast || std::find(keys.begin(), last, *last) != last) {
+      Release(*last);
       keys.pop_back();
     }
   }

@@ -54,9 +54,14 @@ class PoolQueue {
   [[nodiscard]] std::optional<Turn> TakeTurn();
   // Puts back a message that the worker did not take, before everything else.
   void Undo(Turn turn);
-  // Notes that the member's messages in flight are done, except those that its worker has stashed, if `has_aside`;
-  // it is not known which. The member is not free before SetFree.
-  void Done(std::uint64_t member, bool has_aside);
+  // What a member has handled of its messages in flight.
+  enum class Handled : std::uint8_t {
+    kAll,
+    kLast,  // the one that it got last; the others its worker has stashed
+    kSome,  // its worker has stashed some; it is not known which
+  };
+  // Notes that the member is done with these messages. It is not free before SetFree.
+  void Done(std::uint64_t member, Handled handled);
   // Puts `items` back before all messages that wait, in their order; they are never dropped for others. Nothing is in
   // flight at the member any more. `member` is 0 if they do not come from a known member. With `late` they go behind
   // those that have come back before.
@@ -78,6 +83,7 @@ class PoolQueue {
   struct Lane {
     std::deque<Item> queue;
     std::vector<std::uint64_t> in_flight;  // keys
+    bool last_has_key = false;  // the message that it got last: its key is the last one in flight
     bool free = false;
     bool listed = false;  // in free_
     bool leaving = false;

@@ -169,7 +169,8 @@ void PoolQueueForwarder::Give(PoolQueue::Turn turn) {
 void PoolQueueForwarder::Look(std::uint64_t member, Place& place) {
   const gen::WorkerProgress progress = host_.Progress(place.worker);
   if (progress.ended) return;
-  const bool all_done = progress.passed + progress.dropped >= place.given;
+  const std::uint64_t done = progress.passed + progress.dropped;
+  const bool all_done = done >= place.given;
   // What it has put aside does not keep it from taking the next one.
   const bool is_free =
       all_done || (progress.aside > 0 && !progress.current && progress.queued == progress.aside);
@@ -181,7 +182,13 @@ void PoolQueueForwarder::Look(std::uint64_t member, Place& place) {
   if (std::exchange(place.busy, false)) {
     NoteHandled(host_.Now() - place.given_at);
   }
-  queue_.Done(member, !all_done);
+  const std::uint64_t stashed = all_done ? 0 : place.given - done;
+  // As many as before, and these were not put back: so the last one is not among them.
+  const bool is_last_done = stashed == place.stashed && progress.unstashings == place.unstashings;
+  place.stashed = stashed;
+  place.unstashings = progress.unstashings;
+  using Handled = PoolQueue::Handled;
+  queue_.Done(member, all_done ? Handled::kAll : is_last_done ? Handled::kLast : Handled::kSome);
   queue_.SetFree(member);
 }
 

@@ -41,8 +41,10 @@ class PoolQueueForwarder final : public PoolForwarder {
   // What the pool knows about the worker of a member.
   struct Place {
     gen::PID worker;
-    std::uint64_t given = 0;    // messages
-    std::int64_t given_at = 0;  // the last one; ns
+    std::uint64_t given = 0;        // messages
+    std::uint64_t stashed = 0;      // of these, when it was free last
+    std::uint64_t unstashings = 0;  // then; see gen::WorkerProgress
+    std::int64_t given_at = 0;      // the last one; ns
     bool busy = false;
   };
 

@@ -152,7 +152,7 @@ gen::Status StateRunner::Enter(std::size_t from, std::vector<TimeoutChange>& tim
 
 void StateRunner::Postpone(const Current& current) {
   if (!current.event.message()) throw std::logic_error("Postpone: the event has been forwarded");
-  if (current.event.message().taken()) {
+  if (current.event.taken()) {
     throw std::logic_error("Postpone: the event's value has been taken out of it");
   }
   if (current.own != nullptr) {

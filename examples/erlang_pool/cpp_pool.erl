@@ -29,11 +29,22 @@ handle_info({Port, {data, {_, Line}}}, State = #{port := Port}) ->
     io:format("~s~n", [Line]),
     {noreply, State};
 handle_info({Port, {exit_status, Status}}, State = #{port := Port}) -> {stop, {program_ended, Status}, State};
-handle_info({'DOWN', Monitor, process, _, Reason}, State = #{monitor := Monitor}) -> {stop, {pool_ended, Reason}, State};
+handle_info({'DOWN', Monitor, process, _, Reason}, State = #{monitor := Monitor}) ->
+    await_end(State),
+    {stop, {pool_ended, Reason}, State};
 handle_info(_, State) -> {noreply, State}.
 
 %% The program ends when its standard input is closed.
 terminate(_Reason, #{port := Port}) -> try port_close(Port), ok catch error:badarg -> ok end.
+
+%% The next program needs the name that this one has until it has handled its last requests.
+await_end(#{port := Port}) ->
+    case erlang:port_info(Port, os_pid) of
+        {os_pid, Program} ->
+            os:cmd("kill -TERM " ++ integer_to_list(Program)),
+            receive {Port, {exit_status, _}} -> ok after 9000 -> ok end;
+        undefined -> ok
+    end.
 
 await_pool(Pool, Attempts) ->
     Monitor = monitor(process, Pool),

@@ -34,7 +34,9 @@ gen::Status Listener::Init(const gen::Args&) {
     return gen::Stop(gen::Reason::Error(
         fmt::format("--address: \"{}\" is not an IP address", options_.address)));
   }
-  const tcp::endpoint endpoint(address, options_.port);
+  // Clients know the port that was told, also after a restart.
+  const std::uint16_t told = traffic_->port;
+  const tcp::endpoint endpoint(address, told != 0 ? told : options_.port);
   acceptor_ = std::make_unique<tcp::acceptor>(node::IoContext(Node()));
   acceptor_->open(endpoint.protocol(), error);
   if (!error) acceptor_->set_option(tcp::acceptor::reuse_address(true), error);
@@ -42,7 +44,7 @@ gen::Status Listener::Init(const gen::Args&) {
   if (!error) acceptor_->listen(asio::socket_base::max_listen_connections, error);
   if (error) {
     return gen::Stop(gen::Reason::Error(fmt::format(
-        "cannot listen at {} port {}: {}", options_.address, options_.port, error.message())));
+        "cannot listen at {} port {}: {}", options_.address, endpoint.port(), error.message())));
   }
   traffic_->port = acceptor_->local_endpoint().port();
   (void)Send(Self(), Accept{});
@@ -75,7 +77,9 @@ void Listener::Start(tcp::socket socket) {
     return Refuse(socket, "there are too many connections");
   }
   const gen::ProcessID connections{kConnections, Node().Name()};
-  const auto connection = Call<gen::PID>(connections, act::StartChildRequest{.name = kConnections});
+  // Without a time-out: who starts later would wait for its socket for ever.
+  const auto connection = Call<gen::PID>(connections, act::StartChildRequest{.name = kConnections},
+                                         {.timeout = gen::kInfinite});
   if (!connection) return Refuse(socket, connection.error().ToString());
   ++traffic_->accepted;
   ++traffic_->open;

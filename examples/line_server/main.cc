@@ -36,7 +36,10 @@ int Run(const Options& options) {
   // Who reads the output or the log may go: that is an error of a write.
   std::signal(SIGPIPE, SIG_IGN);
   RaiseFileLimit();
-  auto node = node::Start("lines@localhost", {.log_level = gen::LogLevel::kWarning}).value();
+  gen::NodeOptions node_options;
+  node_options.log_level = gen::LogLevel::kWarning;
+  node_options.stop_on_signal = true;
+  auto node = node::Start("lines@localhost", node_options).value();
   const auto traffic = std::make_shared<Traffic>();
   auto root = node.Spawn(gen::Factory<Root>(options, traffic));
   if (!root) {
@@ -45,10 +48,15 @@ int Run(const Options& options) {
   }
   fmt::print("listening at {} port {}\n", options.address, traffic->port.load());
   if (!Written()) return 1;  // whoever started it does not learn the port
-  node.WaitForSignal().value();
+  (void)node.WaitProcess(*root);
+  const bool has_given_up = node.StopReason().IsNormal();  // else a signal has come
+  node.Stop();
   fmt::print("answered {} lines of {} connections, refused {}\n", traffic->lines.load(),
              traffic->accepted.load(), traffic->refused.load());
-  return Written() ? 0 : 1;
+  if (has_given_up) {
+    std::fputs("line_server: the service has failed too often, as the log says\n", stderr);
+  }
+  return Written() && !has_given_up ? 0 : 1;
 }
 
 }  // namespace

@@ -35,8 +35,9 @@ gen::Status Writer::Init(const gen::Args&) {
   file_ = STDOUT_FILENO;
   if (options_.output != "-") {
     constexpr int kReadableByAll = 0666;
-    file_ =
-        ::open(options_.output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kReadableByAll);
+    // A named pipe that nobody reads is an error at once.
+    file_ = ::open(options_.output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK,
+                   kReadableByAll);
   }
   if (file_ < 0) {
     return gen::Stop(gen::Reason::Error(

@@ -45,7 +45,11 @@ int SendTo(const std::string& path, std::string_view text) {
 }  // namespace
 
 gen::Status Systemd::Init(const gen::Args&) {
-  watchdog_ = std::chrono::microseconds(std::atoll(FromEnvironment("WATCHDOG_USEC").c_str()));
+  // The variables may be meant for a program that has started this one.
+  const std::string watched = FromEnvironment("WATCHDOG_PID");
+  const bool is_watched = watched.empty() || std::atoll(watched.c_str()) == ::getpid();
+  const std::string period = is_watched ? FromEnvironment("WATCHDOG_USEC") : std::string();
+  watchdog_ = std::chrono::microseconds(std::atoll(period.c_str()));
   if (watchdog_.count() > 0) {
     const auto ticks = SendEvery(Self(), LookAfterThem{}, watchdog_ / 3);
     if (!ticks) return gen::Stop(gen::Reason::Error(ticks.error().ToString()));

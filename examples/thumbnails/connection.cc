@@ -30,13 +30,30 @@ constexpr auto kSlowest = 10s;  // until it has come, and until its answer has b
 
 using Parser = http::request_parser<http::string_body>;
 
+// Whether the client waits for a word before it sends the body, as curl does with a large one.
+bool IsAwaited(const beast::flat_buffer& buffer, const Parser& parser) {
+  constexpr unsigned kHttp11 = 11;
+  return !parser.is_done() && buffer.size() == 0 && parser.get().version() == kHttp11 &&
+         beast::iequals(parser.get()[http::field::expect], "100-continue");
+}
+
 // Reads a request; what has begun is read to its end, also when the service stops meanwhile.
 boost::system::error_code Read(beast::tcp_stream& stream, beast::flat_buffer& buffer,
                                Parser& parser) {
   auto read = http::async_read_some(stream, buffer, parser, node::BoostAwaitOrStop(stream, kIdle));
-  if (read || (read.error() == net::error::operation_aborted && parser.got_some())) {
-    read = http::async_read(stream, buffer, parser, node::BoostAwait(stream, kSlowest));
+  const bool has_begun =
+      read || (read.error() == net::error::operation_aborted && parser.got_some());
+  if (!has_begun) return read.error();
+  if (!parser.is_header_done()) {
+    read = http::async_read_header(stream, buffer, parser, node::BoostAwait(stream, kSlowest));
+    if (!read) return read.error();  // too large a body, too: its client need not send it
   }
+  if (IsAwaited(buffer, parser)) {
+    const http::response<http::empty_body> go_on(http::status::continue_, 11);
+    const auto written = http::async_write(stream, go_on, node::BoostAwait(stream, kSlowest));
+    if (!written) return written.error();
+  }
+  read = http::async_read(stream, buffer, parser, node::BoostAwait(stream, kSlowest));
   return read ? boost::system::error_code() : read.error();
 }
 
@@ -83,6 +100,8 @@ gen::Status Connection::HandleMessage(gen::PID from, gen::Message& message) {
   Serve(stream);
   return gen::Stop(gen::Reason::Normal());
 }
+
+void Connection::Terminate(const gen::Reason&) { --traffic_->open; }
 
 // All of a connection's life, from top to bottom. Wherever it waits it holds no thread.
 void Connection::Serve(beast::tcp_stream& stream) {

@@ -1,7 +1,10 @@
 #include "listener.h"
 
+#include <array>
 #include <chrono>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <fmt/core.h>
 #include <boost/system/system_error.hpp>
@@ -31,6 +34,19 @@ std::string WhatToDo(const boost::system::error_code& error) {
   return "";
 }
 
+void Refuse(tcp::socket& socket) {
+  constexpr std::string_view kBusy =
+      "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n"
+      "Content-Length: 0\r\n\r\n";
+  boost::system::error_code ignored;  // it is gone either way
+  socket.non_blocking(true, ignored);
+  socket.write_some(net::buffer(kBusy.data(), kBusy.size()), ignored);
+  // Whoever closes a socket with something unread in it takes away what was written.
+  socket.shutdown(tcp::socket::shutdown_send, ignored);
+  std::array<char, 4'096> request{};
+  for (int i = 0; i < 4 && !ignored; ++i) socket.read_some(net::buffer(request), ignored);
+}
+
 }  // namespace
 
 gen::Status Listener::Init(const gen::Args&) {
@@ -40,11 +56,14 @@ gen::Status Listener::Init(const gen::Args&) {
     return gen::Stop(gen::Reason::Error(
         fmt::format("--address: \"{}\" is not an IP address", options_.address)));
   }
+  // Clients know the port that was told, also after a restart.
+  const std::uint16_t told = traffic_->port;
+  const tcp::endpoint endpoint(address, told != 0 ? told : options_.port);
   try {
-    acceptor_.emplace(node::BoostIoContext(Node()), tcp::endpoint(address, options_.port));
+    acceptor_.emplace(node::BoostIoContext(Node()), endpoint);
   } catch (const boost::system::system_error& failure) {
     return gen::Stop(gen::Reason::Error(
-        fmt::format("cannot listen at {} port {}: {}{}", options_.address, options_.port,
+        fmt::format("cannot listen at {} port {}: {}{}", options_.address, endpoint.port(),
                     failure.code().message(), WhatToDo(failure.code()))));
   }
   traffic_->port = acceptor_->local_endpoint().port();
@@ -59,7 +78,6 @@ gen::Status Listener::HandleMessage(gen::PID from, gen::Message& message) {
 }
 
 void Listener::AcceptAll() {
-  const gen::ProcessID connections{kConnections, Node().Name()};
   for (;;) {
     auto socket = acceptor_->async_accept(node::BoostAwaitOrStop(*acceptor_));
     if (!socket && socket.error() == net::error::operation_aborted) return;
@@ -68,14 +86,22 @@ void Listener::AcceptAll() {
       if (!Sleep(100ms)) return;
       continue;
     }
-    const auto connection =
-        Call<gen::PID>(connections, act::StartChildRequest{.name = kConnections});
-    if (!connection) {
-      Log().Warning("a connection is refused: {}", connection.error());
-      continue;
-    }
-    (void)Send(*connection, Accepted{std::move(*socket)});
+    Start(std::move(*socket));
   }
+}
+
+void Listener::Start(tcp::socket socket) {
+  if (traffic_->open >= options_.connections) return Refuse(socket);
+  const gen::ProcessID connections{kConnections, Node().Name()};
+  // Without a time-out: who starts later would wait for its socket for ever.
+  const auto connection = Call<gen::PID>(connections, act::StartChildRequest{.name = kConnections},
+                                         {.timeout = gen::kInfinite});
+  if (!connection) {
+    Log().Warning("a connection is refused: {}", connection.error());
+    return;
+  }
+  ++traffic_->open;
+  (void)Send(*connection, Accepted{std::move(socket)});  // one that has ended has counted itself
 }
 
 }  // namespace thumbnails

@@ -28,6 +28,7 @@ class Listener : public ergon::act::Actor {
   ergon::gen::Status HandleMessage(ergon::gen::PID from, ergon::gen::Message& message) override;
 
   void AcceptAll();
+  void Start(boost::asio::ip::tcp::socket socket);
 
   const Options options_;
   const std::shared_ptr<Traffic> traffic_;

@@ -22,6 +22,7 @@ constexpr int kUsageError = 2;
 constexpr int kMaxWorkers = 1'000;
 constexpr int kMaxQueue = 100'000;
 constexpr std::uint64_t kMaxBody = 1 << 30;
+constexpr std::uint64_t kMaxConnections = 10'000;
 
 constexpr const char* kDescription =
     "Makes thumbnails, over HTTP: POST a PPM file to /thumbnail and get a small one.\n";
@@ -71,6 +72,8 @@ std::variant<Options, int> ParseOptions(int argc, char** argv) {
       "Pixels of a thumbnail's longest side; default: 128");
   Add<std::uint64_t>(app, "--max-body", options.max_body, 1, kMaxBody,
                      "Bytes of the largest request; default: 16777216");
+  Add<std::uint64_t>(app, "--connections", options.connections, 1, kMaxConnections,
+                     "How many there may be at the same time; default: 128");
   ergon::node::AddNodeOptions(app, options.node);
   try {
     app.parse(argc, argv);

@@ -16,6 +16,7 @@ struct Options {
   int queue = 16;                    // requests that may wait at each
   int size = 128;                    // of a thumbnail's longest side, in pixels
   std::uint64_t max_body = 1 << 24;  // bytes of a request
+  std::uint64_t connections = 128;   // at the same time; each may hold twice max_body
   ergon::gen::NodeOptions node;
 };
 

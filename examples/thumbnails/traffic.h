@@ -8,6 +8,7 @@ namespace thumbnails {
 
 struct Traffic {
   std::atomic<std::uint16_t> port{0};        // it listens at
+  std::atomic<std::uint64_t> open{0};        // connections
   std::atomic<std::uint64_t> requests{0};    // accepted, of which are
   std::atomic<std::uint64_t> thumbnails{0};  //   200
   std::atomic<std::uint64_t> busy{0};        //   503

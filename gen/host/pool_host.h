@@ -49,6 +49,8 @@ struct WorkerProgress {
   bool ended = false;         // the process is gone; what it left behind may still be on its way
   std::uint64_t expired = 0;  // of those handled, the requests skipped because their time was up
   std::uint64_t aside = 0;    // of those queued, the ones that it has stashed, or holds as a pool
+  // Changes when it puts back what it has stashed; if the worker is a pool, whenever it passes a message on.
+  std::uint64_t unstashings = 0;
   std::chrono::nanoseconds mean_handling{0};  // moving average, with WorkerDuty::kMeasure
   // Mean time from one message to the next while messages wait, of late, of the worker or of all workers of a pool; 0:
   // not known.
@@ -111,6 +113,8 @@ class PoolHost : public ProcessHost {
   // Sets how many messages of normal priority may wait at a worker; 0: any number. What waits already stays, and
   // senders that wait for room at this pool are served. Does nothing if the process is gone.
   virtual void SetWorkerMailboxSize(PID worker, std::uint32_t messages) = 0;
+  // Resumes a worker that is suspended (Node::Suspend). Does nothing if the process is gone.
+  virtual void ResumeWorker(PID worker) = 0;
   // Returns how far a worker is; all zero and `ended` when it is gone.
   [[nodiscard]] virtual WorkerProgress Progress(PID worker) const = 0;
 

@@ -85,6 +85,7 @@ constexpr std::array kKeys = {
     ERGON_FIXED(tick_time),
     ERGON_CHANGEABLE(handshake_timeout),
     ERGON_FIXED(send_queue_bytes),
+    ERGON_FIXED(max_queued_bytes),
     ERGON_FIXED(max_frame_bytes),
     ERGON_FIXED(max_term_depth),
     ERGON_CHANGEABLE(max_handshakes),

@@ -105,6 +105,9 @@ gen::WorkerProgress Delivery::ProgressOf(gen::PID worker) const {
     AddWorkersOf(*pool, progress);
   }
   progress.expired = slot->Rare().routed_expired.Read();
+  // After `handled`, so that it is seen when what was put back has been handled.
+  progress.unstashings = slot->Rare().unstashings.Read();
+  if (slot->IsPool()) progress.unstashings += progress.passed;
   progress.aside = slot->AsideApprox();
   progress.mean_handling =
       std::chrono::nanoseconds(slot->Rare().mean_handling.load(std::memory_order_relaxed));

@@ -11,6 +11,7 @@
 #include <ergon/node/diagnosis/for_people.h>
 #include <ergon/node/diagnosis/node_log.h>
 #include <ergon/node/diagnosis/wait_graph.h>
+#include <ergon/node/links/exit_signals.h>
 #include <ergon/node/process/process.h>
 #include <ergon/node/process_state/mailbox_size.h>
 #include <ergon/node/spawning/pool_settings.h>
@@ -145,6 +146,8 @@ bool Process::TryRedirectMain() {
 void Process::SetDuty(gen::PID worker, gen::WorkerDuty duty) {
   if (ProcessSlot* slot = rooms_.addresses.Find(worker)) slot->routed_work().SetDuty(duty);
 }
+
+void Process::ResumeWorker(gen::PID worker) { rooms_.exit_signals.ResumeHeld(worker); }
 
 void Process::SetWorkerMailboxSize(gen::PID worker, std::uint32_t messages) {
   ProcessSlot* const slot = rooms_.addresses.Find(worker);

@@ -155,6 +155,7 @@ class Process final : public ProcessRunner, public gen::PoolHost {
                                          const gen::Args& args) override;
   void SetDuty(gen::PID worker, gen::WorkerDuty duty) override;
   void SetWorkerMailboxSize(gen::PID worker, std::uint32_t messages) override;
+  void ResumeWorker(gen::PID worker) override;
   [[nodiscard]] gen::WorkerProgress Progress(gen::PID worker) const override;
   [[nodiscard]] bool HasQueue() const override { return taking_.HasQueue(); }
   void SetPoolMakesRoom(bool makes_room) override;
@@ -180,8 +181,7 @@ class Process final : public ProcessRunner, public gen::PoolHost {
     SetHasTrace(false);
   }
   void UseTrace(bool has_trace) noexcept override { SetHasTrace(has_trace); }
-  // Returns what `verb` returns; NotInOwnTurn outside of this process's turns. Calls and answers make the same check by
-  // hand, as InTurn costs them instructions. A send makes it together with the look at its marks, in one branch.
+  // Returns what `verb` returns; NotInOwnTurn outside of this process's turns. Sends, calls and answers look by hand.
   template <class Verb>
   std::invoke_result_t<Verb> InTurn(const char* function, Verb verb) {
     if (!IsInOwnTurn()) [[unlikely]]

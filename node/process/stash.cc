@@ -74,6 +74,7 @@ std::size_t Process::UnstashAll() {
   std::vector<core::EnvelopePtr> stash = TakeStash();
   const std::size_t count = stash.size();
   if (count == 0) return 0;
+  Cold().counts.unstashings.Add();
   if (taking_.HasQueue()) {
     // It knows messages only.
     const auto own = std::stable_partition(

@@ -20,6 +20,7 @@ struct RareCounts {
   std::atomic<std::uint64_t> routed_overflowed{0};
   // Messages of its pool for which its stash had no room.
   core::SingleWriterCounter routed_unstashed;
+  core::SingleWriterCounter unstashings;  // how often it has put back what it had stashed
   // Requests among the messages of its pool that were expired, and how long the pool's messages take the worker in the
   // mean, ns (gen::WorkerDuty::kMeasure).
   core::SingleWriterCounter routed_expired;
@@ -43,6 +44,7 @@ struct RareCounts {
     overflowed.store(0, std::memory_order_relaxed);
     routed_overflowed.store(0, std::memory_order_relaxed);
     routed_unstashed.Reset();
+    unstashings.Reset();
     routed_expired.Reset();
     mean_handling.store(0, std::memory_order_relaxed);
     work_pace.Reset();

@@ -49,6 +49,12 @@ class JsonWriter {
     writer_.Key(key);
     writer_.Int64(value);
   }
+  // A number that is not known, 0, is null.
+  void PutIfKnown(const char* key, std::signed_integral auto value) {
+    if (value != 0) return Put(key, value);
+    writer_.Key(key);
+    writer_.Null();
+  }
   void Put(const char* key, double value) {
     writer_.Key(key);
     writer_.Double(value);

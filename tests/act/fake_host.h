@@ -34,6 +34,7 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
     bool alive = true;
     bool killed = false;
     std::size_t capacity = 0;  // 0: unbounded
+    bool is_resumed = false;
     gen::Overflow overflow = gen::Overflow::kReject;
     std::deque<core::EnvelopePtr> queue;
     std::uint64_t handled = 0;
@@ -500,6 +501,7 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
   void SetWorkerMailboxSize(gen::PID worker, std::uint32_t messages) override {
     At(worker).capacity = messages;
   }
+  void ResumeWorker(gen::PID worker) override { At(worker).is_resumed = true; }
   void SetSenderRules(const gen::SenderRules& value) override { rules = value; }
   std::uint64_t FirstChoice() const override { return rotation.Turn(); }
   std::uint64_t OverloadedCount() const override { return 0; }

@@ -162,24 +162,38 @@ class Test:
         self.shows('#processes', '<script>', 'a name that is a script is a text')
         self.check('and does not run', 'taken' not in self.browser.run('return document.title'))
 
+    def done(self, action):
+        self.wait(f'{action} is done, and told with the process', lambda: self.browser.text('#done'),
+                  lambda seen: seen.startswith(action + ' <') and seen.endswith(': done'))
+
     def actions(self):
         self.browser.click('#processes tr:nth-child(2) td button')
         self.shows('#process', 'behavior\nobserved::Idle', 'a click opens a process')
         self.browser.click('#process .actions button:nth-child(2)')
-        self.shows('#done', 'Suspend: done', 'it is suspended')
+        self.done('Suspend')
         self.shows('#process', 'suspended\ntrue', 'as is seen')
         self.browser.click('#process .actions button:nth-child(3)')
-        self.shows('#done', 'Resume: done', 'and resumed')
+        self.done('Resume')
         self.shows('#process', 'suspended\nfalse', 'as is seen')
         self.browser.click('#process .actions button:nth-child(5)')
         self.browser.answer(agree=False)
         self.shows('#process', 'state\nidle', 'who says no kills nothing')
         self.browser.click('#process .actions button:nth-child(5)')
         self.browser.answer(agree=True)
-        self.shows('#done', 'Kill: done', 'who says yes does')
+        self.done('Kill')
         self.shows('#process', 'there is no such process', 'it is gone')
         self.browser.press(ESCAPE)
         self.wait('Escape closes it', lambda: not self.browser.is_shown('#process'))
+        self.wait('and leaves the focus in the list, whose row is gone', lambda: self.browser.run(
+            'return document.activeElement.tagName'), lambda seen: seen in ('A', 'BUTTON'))
+        self.browser.run('root = "999999999"')
+        self.view('tree')
+        self.shows('#problem', 'no such process', 'a tree whose root has ended')
+        self.browser.run('open("1")')
+        self.wait('keeps no process from being shown', lambda: self.browser.is_shown('#process'))
+        self.browser.press(ESCAPE)
+        self.browser.run('root = ""; refresh()')
+        self.wait('and is there again', lambda: not self.browser.is_shown('#problem'))
 
     def pools(self):
         self.view('pools')
@@ -194,6 +208,13 @@ class Test:
         self.browser.press(ENTER)
         self.shows('#process', '2..8 workers, a wait of 20 ms', 'its heading opens how it chooses its size')
         self.browser.press(ESCAPE)
+        self.wait('Escape leads back to its heading', lambda: self.browser.run(
+            'return document.activeElement === document.querySelector(".pool:nth-child(2) h2 button")'))
+        self.check('when another pool goes, the focus stays with its own', self.browser.run(
+            'const button = document.querySelector(".pool:nth-child(2) .actions button"); button.focus(); '
+            'replace($("pools"), ...Array.from($("pools").children).slice(1)); '
+            'return document.activeElement === button'))
+        self.browser.run('refresh()')
 
     def screens(self):
         for view in VIEWS:

@@ -360,8 +360,9 @@ cases() -> [
         Self = self(),
         Asleep = fun() -> receive {sleeps, Pid} -> {monitor(process, Pid), Pid} after ?PATIENCE -> error(nothing) end end,
         %% A time-out.
-        {badrpc, timeout} = rpc:call(Cpp, words, sleep, [Self, 60000], 200),
+        Request = erpc:send_request(Cpp, words, sleep, [Self, 60000]),
         {TimedOut, Sleeper} = Asleep(),
+        timeout = try erpc:receive_response(Request, 1) catch error:{erpc, Why} -> Why end,
         expect_down(TimedOut, Sleeper),
         %% The end of the caller.
         Caller = spawn(fun() -> rpc:call(Cpp, words, sleep, [Self, 60000]) end),
@@ -578,13 +579,14 @@ cases() -> [
         {error, Unknown} = drive(Cpp, {call, {nobody_here, node()}, hello, ?PATIENCE}),
         {_, _} = binary:match(Unknown, <<"unknown">>) end},
     {their_call_has_a_time_out, fun(Cpp) ->
-        Self = self(),
-        Server = spawn(fun() -> receive {'$gen_call', From, _} -> Self ! asked, timer:sleep(300), gen_server:reply(From, late), timer:sleep(200) end end),
+        {Server, Ref} = spawn_monitor(fun() ->
+            receive {'$gen_call', From, _} -> receive now -> gen_server:reply(From, late) end end end),
         {error, Text} = drive(Cpp, {call, Server, hello, 100}),
         {_, _} = binary:match(Text, <<"whether it is handled is not known: it was for a process of another node">>),
         nomatch = binary:match(Text, <<"will not be handled">>),
-        timer:sleep(400),
-        [] = drive(Cpp, seen) end},
+        Server ! now,
+        expect({'DOWN', Ref, process, Server, normal}),
+        [] = drive(Cpp, seen) end},  % goes behind the late answer
     {they_monitor, fun(Cpp) ->
         Pid = spawn(fun() -> receive stop -> exit(stopped) end end),
         Ref = drive(Cpp, {monitor, Pid}),
@@ -604,11 +606,11 @@ cases() -> [
         Pid ! stop,
         [{exit, Pid, stopped}] = seen(Cpp) end},
     {they_unlink, fun(Cpp) ->
-        Pid = spawn(fun() -> receive stop -> exit(stopped) end end),
+        {Pid, Ref} = spawn_monitor(fun() -> receive stop -> exit(stopped) end end),
         ok = drive(Cpp, {link, Pid}),
         ok = drive(Cpp, {unlink, Pid}),
         Pid ! stop,
-        timer:sleep(100),
+        expect({'DOWN', Ref, process, Pid, stopped}),
         [] = drive(Cpp, seen) end},
     {they_send_exits, fun(Cpp) ->
         process_flag(trap_exit, true),

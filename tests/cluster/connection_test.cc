@@ -465,6 +465,44 @@ TEST_CASE("connection: a peer that takes nothing is given up, whatever it says")
   pair.context.run();
 }
 
+TEST_CASE("connection: a peer for which too much waits is given up") {
+  Pair pair;
+  pair.settings.max_queued_bytes = 100'000;
+  Connection& connection = *pair.connection;
+  const Signal end{.kind = SignalKind::kExit,
+                   .from = {1, gen::Atom("own@127.0.0.1"), 5},
+                   .to = {1, gen::Atom("peer@127.0.0.1"), 7},
+                   .payload = std::string_view("a\1", 2)};
+  for (int i = 0; i < 100'000; ++i) {
+    const SentAs as = i % 2 == 0 ? SentAs::kOwn : SentAs::kAnswer;
+    CHECK(connection.TrySend(end, as));  // whoever is concerned is told of the loss
+  }
+  const std::size_t most = connection.MostQueuedBytes();
+  CHECK(most > pair.settings.max_queued_bytes);
+  CHECK(most < pair.settings.max_queued_bytes + pair.settings.max_frame_bytes);
+  CHECK(pair.downs == 0);
+  pair.context.run();
+  CHECK(pair.downs == 1);
+  CHECK(pair.why ==
+        fmt::format("{} bytes wait to be sent to it, 100000 may (max_queued_bytes)", most));
+}
+
+TEST_CASE("connection: a peer that never says what it packs packs nothing") {
+  Pair pair(kOwnFlags, {}, 1000, std::chrono::milliseconds(40));
+  CHECK(pair.connection->MaySayPacks());
+  std::string tick;
+  AppendTick(tick);
+  CHECK(kit::Eventually([&] {
+    pair.context.poll();
+    asio::error_code ignored;
+    asio::write(pair.peer, asio::buffer(tick), ignored);
+    return pair.downs != 0 || !pair.connection->MaySayPacks();
+  }));
+  CHECK(pair.downs == 0);
+  pair.connection->Fail("for the test");
+  pair.context.run();
+}
+
 TEST_CASE("connection: what is larger than a frame may be is refused, and not queued") {
   Pair pair;  // frames of 1000 bytes
   Connection& connection = *pair.connection;

@@ -77,7 +77,9 @@ defmodule Dialogue do
       call_that_fails: fn cpp ->
         {:noproc, _} = caught_exit(fn -> GenServer.call({:nobody, cpp}, :x, :infinity) end)
         {:boom, _} = caught_exit(fn -> GenServer.call(victim(cpp), {:die, :boom}, :infinity) end)
-        {:timeout, _} = caught_exit(fn -> GenServer.call({:driver, cpp}, {:sleep, 300}, 20) end)
+        :ok = :sys.suspend({:driver, cpp})
+        {:timeout, _} = caught_exit(fn -> GenServer.call({:driver, cpp}, {:sleep, 1}, 20) end)
+        :ok = :sys.resume({:driver, cpp})
         {{:nodedown, :"nobody@127.0.0.1"}, _} =
           caught_exit(fn -> GenServer.call({:words, :"nobody@127.0.0.1"}, :x) end)
       end,
@@ -165,7 +167,9 @@ defmodule Dialogue do
         :ok = :sys.resume({:driver, cpp})
         {:ok, :ok} = Task.yield(held, @patience)
         # A task that is given up is waited for no more.
-        nil = Task.shutdown(Task.async(fn -> GenServer.call({:driver, cpp}, {:sleep, 100}) end), :brutal_kill)
+        :ok = :sys.suspend({:driver, cpp})
+        nil = Task.shutdown(Task.async(fn -> GenServer.call({:driver, cpp}, {:sleep, 1}) end), :brutal_kill)
+        :ok = :sys.resume({:driver, cpp})
         :pong = GenServer.call(victim(cpp), :ping)
       end,
       groups: fn cpp ->
@@ -201,7 +205,7 @@ defmodule Dialogue do
         {:ok, :elixir} = drive(cpp, {:call, {:echo_by_name, node()}, :who, @patience})
         [{here, nil}] = Registry.lookup(Heres, :echo)
         {:ok, :elixir} = drive(cpp, {:call, here, :who, @patience})
-        {:error, _} = drive(cpp, {:call, here, {:hold, 300}, 20})
+        {:error, _} = drive(cpp, {:call, here, {:hold, @patience}, 20})
         # A name that goes and comes back with its supervisor.
         GenServer.stop(:echo_by_name, :shutdown)
         eventually(fn -> drive(cpp, {:call, {:echo_by_name, node()}, :who, @patience}) == {:ok, :elixir} end)

@@ -112,7 +112,7 @@ TEST_CASE("given up: what another node makes of a request that has timed out is 
 
 TEST_CASE("given up: another Ergon node learns that nobody waits any more, and skips the request") {
   ErlangOptions options = ClusterOptions();
-  options.tick_time = 1s;  // and it looks in each quarter of it
+  options.tick_time = 4s;  // and it looks in each quarter of it
   Cluster cluster("skips", options);
   kit::Gate gate(cluster.b);
   const auto handled = std::make_shared<HandledLines>(3);

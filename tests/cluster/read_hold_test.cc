@@ -37,6 +37,24 @@ TEST_CASE("read hold: frames are put aside, as many as have room, and come back 
   }
 }
 
+TEST_CASE("read hold: what was refused is not looked at again before there is room for it") {
+  const auto frame = [](std::size_t size) { return terms::Big(size, 4) + std::string(size, 'x'); };
+  ReadHold hold(50);  // 100 bytes
+  const gen::PID from{1, "a@b", 1};
+  for (int i = 0; i < 10; ++i) REQUIRE(hold.Put(frame(6), from));
+  REQUIRE_FALSE(hold.Put(frame(26), from));
+  for (int i = 0; i < 2; ++i) {
+    hold.RemoveFirst();
+    CHECK_FALSE(hold.HasRoomForRefused());
+  }
+  hold.RemoveFirst();
+  CHECK(hold.HasRoomForRefused());
+  // One that never fits is handled when nothing is put aside.
+  REQUIRE_FALSE(hold.Put(frame(200), from));
+  for (; !hold.IsEmpty(); hold.RemoveFirst()) CHECK_FALSE(hold.HasRoomForRefused());
+  CHECK(hold.HasRoomForRefused());
+}
+
 TEST_CASE(
     "read hold: the end of a process by its name does not overtake what the process has sent") {
   ReadHold hold(50);

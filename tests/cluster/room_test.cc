@@ -219,6 +219,7 @@ TEST_CASE("room: who has waited in vain does not stay in the list of those who w
   });
   ErlangOptions network = ClusterOptions();
   network.epmd_port = epmd.port();
+  network.handshake_timeout = 1h;  // it is tried all the time
   gen::NodeOptions options;
   options.types.Register<Cereal<Beat>>();
   kit::LogCapture log;

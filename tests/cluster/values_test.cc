@@ -364,6 +364,12 @@ TEST_CASE("values: reasons") {
         Reason::Error(std::string(3000, 'x'))}) {
     CHECK(ReadReason(ReasonTerm(reason)) == reason);
   }
+  // Each watcher gets a copy.
+  const std::string most(3999, 'x');
+  const std::string longer = most + "\xc3\xb6" + most;
+  CHECK(ReadReason(t::Binary(longer)) == Reason::Error(most + "..."));
+  CHECK(ReadReason(t::Tuple({t::SmallAtom("panic"), t::Binary(longer)})) ==
+        Reason::Panic(most + "..."));
   CHECK(ReadReason(t::SmallAtom("kill")) == Reason::Error("kill"));
   CHECK(ReadReason(t::Tuple({t::SmallAtom("badmatch"), t::Small(1)})) ==
         Reason::Error("{badmatch,1}"));

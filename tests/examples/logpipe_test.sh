@@ -138,6 +138,9 @@ run .
 check 'a folder' says 'cannot read .: Is a directory'
 run --output missing/file log
 check 'an output that cannot be written' says 'cannot write to missing/file: No such file or directory'
+mkfifo unread_pipe
+run --output unread_pipe log
+check 'a named pipe that nobody reads' says 'cannot write to unread_pipe: No such device or address'
 "$program" log 2>err | head -1 >out
 check 'a reader that goes' says 'cannot write to standard output: Broken pipe'
 run --minimum loud log

@@ -34,8 +34,12 @@ groups_do() {
 cleanup() {
   # When its first process has ended, all others have.
   [[ -z $unshared ]] || { pkill -KILL -P "$unshared" && wait "$unshared"; } 2>/dev/null || true
-  # Those of runs that were killed, too. What is not empty is in use, and stays.
-  groups_do 'find ergon_unit_* -depth -type d -exec rmdir {} \;' || true
+  # Those of runs that were killed, too.
+  # shellcheck disable=SC2016  # expanded in there
+  groups_do 'for group in ergon_unit_*; do
+    run=${group##*_}
+    [ "$run" != '$$' ] && [ -e "/proc/$run" ] || find "$group" -depth -type d -exec rmdir {} \;
+  done' || true
   rm -rf --one-file-system "$work"
 }
 trap cleanup EXIT

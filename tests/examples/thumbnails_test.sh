@@ -42,6 +42,15 @@ check 'too few pixels' is "$(post 'P6 2 2 255\nabc')" '400 pixels: 3 bytes, but 
 check 'too many pixels' is "$(post 'P6 1 1 255\nabcd')" '400 pixels: 4 bytes, but 1 x 1 pixels have 3'
 check 'an endless comment' is "$(post 'P6 #')" '400 width: not a number from 1 to 10000'
 check 'too large' is "$(post "$(head -c 101 /dev/zero | tr '\0' a)")" '413 the request has more than 100 bytes'
+asks_first() { printf '%s\r\n' 'POST /thumbnail HTTP/1.1' 'Host: here' 'Connection: close' "Content-Length: $1" 'Expect: 100-continue' ''; }
+check 'too large a body need not be sent' is "$(http "$(asks_first 101)"$'\n')" '413 the request has more than 100 bytes'
+exec 3<>"/dev/tcp/127.0.0.1/$port"
+asks_first 14 >&3
+read -r -t 20 go_on <&3
+check 'a client that asks first is told to go on' is "${go_on%$'\r'}" 'HTTP/1.1 100 Continue'
+printf 'P6 1 1 255\nRGB' >&3
+check 'and its image is taken' grep -q '^HTTP/1.1 200 OK' <(timeout 20 cat <&3)
+exec 3>&-
 check 'another page' is "$(http $'POST /other HTTP/1.0\r\n\r\n')" '404 there is only /thumbnail'
 check 'no POST' is "$(http $'GET /thumbnail HTTP/1.0\r\n\r\n')" '405 POST an image'
 exec 3<>"/dev/tcp/127.0.0.1/$port"
@@ -130,8 +139,21 @@ check 'one whose right half is 0' is "$(traced "traceparent: 00-${trace::16}${ow
 check 'has the left one' grep -qE "\[trace ${trace::16}\].* an image of 1 x 1 pixels" err
 stop TERM
 
+# More connections than there may be.
+serve --connections 1
+exec 3<>"/dev/tcp/127.0.0.1/$port"
+printf 'GET /other HTTP/1.1\r\nHost: here\r\n\r\n' >&3
+read -r -t 20 first <&3
+check 'one connection' is "${first%$'\r'}" 'HTTP/1.1 404 Not Found'
+exec 4<>"/dev/tcp/127.0.0.1/$port"
+check 'more are refused' is "$(timeout 20 cat <&4 | tr -d '\r' | head -n 2 | paste -sd,)" 'HTTP/1.1 503 Service Unavailable,Retry-After: 1'
+exec 4>&- 3>&-
+again() { is "$(http $'GET /other HTTP/1.0\r\n\r\n')" '404 there is only /thumbnail' 2>/dev/null >&2; }
+check 'until it has gone' eventually again
+stop TERM
+
 # More at once than there is room for.
-serve --pool 1 --queue 1 --workers 4
+serve --pool 1 --queue 1 --workers 4 --connections 1000
 load -k -n 500 -c 50  # with connections that stay
 stop TERM
 check 'SIGTERM ends it in order' is "$status" 0
@@ -143,7 +165,7 @@ check 'each refusal has come' is "$(count refused)" "$(answered_with 503)"
 check 'nothing else' is "$(count wrong) $(count failed)" '0 0'
 
 # SIGTERM in the middle of a load without end: from then on ab is refused, but for what has been accepted.
-serve --pool 1 --queue 10 --workers 4
+serve --pool 1 --queue 10 --workers 4 --connections 1000
 true >ab.out
 set -m
 load -n 1000000 -c 50 &
@@ -169,7 +191,7 @@ check 'a full disk is reported' says 'thumbnails: cannot write to standard outpu
 run_unread --port 0
 check 'nobody reads the output: exit status 1' is "$status" 1
 check 'and it is reported' says 'thumbnails: cannot write to standard output: Broken pipe'
-for wrong in '--port 65536' '--port nan' '--pool 0' '--queue 0' '--size 0' '--size 10001' '--max-body 0' '--max-body 1x' \
+for wrong in '--port 65536' '--port nan' '--pool 0' '--queue 0' '--size 0' '--size 10001' '--connections 0' '--max-body 0' '--max-body 1x' \
   '--workers 1' '--log-level loud' '--config nowhere' '--nonsense' 'argument'; do
   # shellcheck disable=SC2086
   run $wrong

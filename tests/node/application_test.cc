@@ -12,6 +12,7 @@
 
 #include <kit/gate.h>
 #include <kit/manual_time.h>
+#include <kit/recorder.h>
 #include <kit/threads.h>
 
 #include "subject.h"
@@ -202,23 +203,24 @@ TEST_CASE("application: a process that fails to start ends the others") {
 
 TEST_CASE("application: its processes may start slowly, each within its own time-out") {
   const kit::ManualTime time;
+  kit::Recorder begun;
   TestNode t(time.Into());
-  const auto slow = Make({.init = [](Subject& self, const gen::Args&) {
-    self.Sleep(3s);
+  const auto slow = Make({.init = [&begun](Subject& self, const gen::Args&) {
+    begun.Add(self.Self(), {}, 0);
+    CHECK(self.Sleep(3s));
     return gen::Continue();
   }});
-  // Together they take longer than each of them may. One that is woken has hundreds of steps to go on in.
-  std::vector<gen::ApplicationProcess> processes;
-  for (int i = 0; i < 20; ++i) {
-    processes.push_back({.factory = slow, .options = {.init_timeout = 50s}});
-  }
+  // Together they take longer than each of them may.
+  constexpr std::size_t kProcesses = 20;
+  const std::vector<gen::ApplicationProcess> processes(
+      kProcesses, {.factory = slow, .options = {.init_timeout = 5s}});
   t.node.LoadApplication({.name = "slow", .processes = processes}).value();
-  std::atomic<bool> done{false};
-  std::thread starts([&] {
-    CHECK(t.node.StartApplication("slow"));
-    done = true;
-  });
-  CHECK(time.PassUntil([&] { return done.load(); }, 100ms));
+  std::thread starts([&] { CHECK(t.node.StartApplication("slow")); });
+  for (std::size_t i = 1; i <= kProcesses; ++i) {
+    CHECK(kit::Eventually(
+        [&] { return begun.size() == i && t.IsWaiting(begun.All().back().worker); }));
+    time.Pass(3s);
+  }
   starts.join();
   CHECK(t.node.ApplicationInfo("slow").value().state == ApplicationState::kRunning);
 }

@@ -495,6 +495,7 @@ TEST_CASE(
   CHECK(kit::Eventually([&] {
     return t.node.Inspect(pid, {}, {.timeout = kit::kDeadline}).value().at("reads") == "3";
   }));
+  REQUIRE(t.EventuallyWaiting(pid));  // in the next continuation
   const auto late = t.node.Call<int>(pid, 1, {.timeout = 1ms});
   CHECK(late.error().ToString().find("has been handling a continuation for ") != std::string::npos);
   std::ostringstream dump;

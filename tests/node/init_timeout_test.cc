@@ -281,7 +281,7 @@ TEST_CASE("init timeout: a supervisor's child that takes too long is started aga
   t.node.Kill(first).value();
   REQUIRE(kit::Eventually([&] { return inits == 2; }));
   REQUIRE(t.EventuallySomebodyWaits());
-  REQUIRE(t.time.PassUntil([&] { return inits == 3; }, 100ms));
+  REQUIRE(t.time.PassUntil([&] { return inits >= 3; }, 10ms));
   CHECK(kit::Eventually([&] {
     const auto pid = t.node.Resolve("child");
     return pid && t.node.Call<bool>(*pid, Do{[](Subject&) {}}, {.timeout = gen::kInfinite});

@@ -37,7 +37,7 @@ namespace ergon::node {
 namespace {
 
 TEST_CASE("log: lines carry the pid, the name and the behaviour") {
-  TestNode t;
+  TestNode t({.watchdog_after = 0ns});  // which has lines of its own
   const gen::PID plain = t.Spawn();
   const gen::PID named = t.node.SpawnRegister("teller", Make({})).value();
   for (const gen::PID pid : {plain, named}) {
@@ -71,7 +71,7 @@ TEST_CASE("log: a worker's lines name its pool") {
 }
 
 TEST_CASE("log: levels of the node and of a process") {
-  TestNode t({.log_level = gen::LogLevel::kWarning});
+  TestNode t({.watchdog_after = 0ns, .log_level = gen::LogLevel::kWarning});
   auto all = [](Subject& self) {
     self.Log().Trace("T");
     self.Log().Debug("D");

@@ -511,6 +511,28 @@ TEST_CASE("state machine: the outcome of a request is an event, and may be postp
   CHECK(answers == 102);
 }
 
+TEST_CASE("state machine: an answer that has been taken cannot be postponed") {
+  Machines test;
+  const gen::PID other = test.Spawn(
+      {.call = [](Subject&, gen::PID, gen::Ref, gen::Message& request) -> gen::CallResult {
+        return gen::Reply(*request.As<int>() + 1);
+      }});
+  const gen::PID machine = test.Start({.handle = [](ScriptedMachine& self, StateEvent& event) {
+    CHECK_FALSE(event.Response().Take<double>().has_value());
+    CHECK_FALSE(event.taken());
+    CHECK(event.Response().Take<int>().value() == 2);
+    CHECK(event.taken());
+    return self.Postpone();
+  }});
+  test.Do(machine, [&](ScriptedMachine& self, StateEvent&) {
+    self.Request(other, 1).value();
+    return self.Keep();
+  });
+  CHECK(test.EventuallyLines(
+      {"idle response 2",
+       "end panic: Postpone: the event's value has been taken out of it (handling int)"}));
+}
+
 TEST_CASE("state machine: another process answers") {
   Machines test;
   const gen::PID other = test.Spawn(

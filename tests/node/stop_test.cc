@@ -426,6 +426,7 @@ TEST_CASE("stop: with full mailboxes and waiting callers") {
   std::atomic<int> handled{0};
   std::vector<gen::PID> pids;
   TestNode t;
+  kit::Gate gate(t.node);  // the first process, so it is stopped last
   for (int i = 0; i < 10; ++i) {
     pids.push_back(t.Spawn({.message =
                                 [&](Subject&, gen::PID, gen::Message&) {
@@ -433,10 +434,16 @@ TEST_CASE("stop: with full mailboxes and waiting callers") {
                                   return gen::Continue();
                                 }},
                            {.mailbox_size = 100}));
-    t.Begin(pids.back(), [](Subject& self) { (void)self.Sleep(5ms); });
-    CHECK(kit::Eventually([&] { return t.node.ProcessInfo(pids.back())->messages_queued == 0; }));
+    t.Begin(pids.back(), [to = gate.pid()](Subject& self) {
+      (void)self.Call<bool>(to, kit::EnterGate{}, {.timeout = gen::kInfinite});
+    });
+    REQUIRE(t.EventuallyWaiting(pids.back()));
     while (t.node.Send(pids.back(), 1)) ++sent;
   }
+  std::jthread opener([&] {
+    CHECK(kit::Eventually([&] { return t.IsStopping(); }));
+    gate.Open();
+  });
   t.node.Stop();
   CHECK(sent >= 1'000);
   CHECK(handled == sent);
@@ -492,7 +499,7 @@ TEST_CASE("stop: after the deadline everything is killed; a busy handler is name
   CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
   std::thread stopper([&] { t.node.Stop(); });
   CHECK(kit::Eventually([&] { return t.log.Contains("cannot stop yet: " + busy.ToString()); }));
-  CHECK(!t.IsAlive(waits));
+  CHECK(t.Ended(waits));
   CHECK(!t.log.Contains("cannot stop yet: " + waits.ToString()));
   gate.Open();
   stopper.join();

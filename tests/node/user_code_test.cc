@@ -60,10 +60,12 @@ void UseThrowingOptions(bool chained) {
             .has_value());
   // On the thread that answers, and on that of the timers.
   std::atomic<int> told{0};
+  const auto answer_late = [&told](Subject& self) {
+    while (told == 0) (void)self.Sleep(1ms);
+  };
   for (const auto timeout : {std::chrono::nanoseconds(1ms), gen::kInfinite}) {
-    auto request =
-        core::MakeEnvelope<Do>(static_cast<std::uint8_t>(gen::EnvelopeKind::kRequest),
-                               core::Lane::kMain, Do{[](Subject& self) { (void)self.Sleep(5ms); }});
+    auto request = core::MakeEnvelope<Do>(static_cast<std::uint8_t>(gen::EnvelopeKind::kRequest),
+                                          core::Lane::kMain, Do{answer_late});
     node.CallEnvelopeAsync(pid, std::move(request), timeout,
                            [&](const gen::Result<core::EnvelopePtr>&) {
                              told.fetch_add(1);

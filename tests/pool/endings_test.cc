@@ -162,6 +162,58 @@ TEST_CASE("Endings: a pool that is suspended hands out what it has accepted, and
   CHECK(fixture.workers->done.Values() == Sequence(0, 3));
 }
 
+TEST_CASE("Endings: workers that are suspended handle what they and the pool have accepted") {
+  ForEachStrategy([](const act::PoolStrategy& strategy) {
+    kit::NodeFixture fixture;
+    act::PoolOptions options = With(fixture.Options(2), strategy);
+    options.shutdown_timeout = gen::kInfinite;
+    auto pool = fixture.StartPool(options);
+    for (const gen::PID worker : pool.Workers()) fixture.node.Suspend(worker).value();
+    for (int i = 0; i < 20; ++i) fixture.node.Send(pool.pid(), Job{i}).value();
+    CHECK(fixture.node.StopProcess(pool.pid(), kit::kDeadline));
+    CHECK(fixture.workers->done.SortedValues() == Sequence(0, 20));
+  });
+}
+
+TEST_CASE("Endings: the only worker that is left calls its pool, which ends: told at once") {
+  for (const act::PoolStrategy& strategy :
+       {act::PoolStrategy::Rotation(), act::PoolStrategy::LeastLoaded(),
+        act::PoolStrategy::Random(7)}) {
+    std::atomic<bool> fails{false};
+    gen::ProcessFactory workers;  // before the node
+    kit::NodeFixture fixture;
+    act::PoolOptions options = With(fixture.Options(2), strategy);
+    workers = options.worker_factory;
+    options.worker_factory = gen::ProcessFactory(
+        [&workers, &fails] {
+          if (fails) throw std::runtime_error("no worker");
+          return workers.Make();
+        },
+        workers.type());
+    options.restart_backoff_min = options.restart_backoff_max = 1h;
+    options.shutdown_timeout = gen::kInfinite;
+    auto pool = fixture.StartPool(options);
+    fails = true;
+    const gen::PID other = pool.Workers()[1];
+    fixture.node.Kill(other).value();
+    REQUIRE(fixture.EventuallyGone(other));
+    REQUIRE(Eventually([&] { return pool.Stats()["workers_ready"] == 1; }));
+    auto answer = fixture.node.CallAsync<Answer>(
+        pool.pid(),
+        Ask{1,
+            [pid = pool.pid()](kit::Worker& self, gen::PID, gen::Ref) {
+              const auto inner = self.Call<Answer>(pid, Ask{2}, {.timeout = gen::kInfinite});
+              const bool is_told = !inner && inner.error() == gen::ErrDeadlock;
+              return gen::Reply(Answer{is_told ? 1 : 0, self.Self()});
+            }},
+        {.timeout = 2 * kit::kDeadline});
+    // The other worker would be replaced, but for the end of the pool.
+    REQUIRE(Eventually([&] { return pool.Stats()["messages_queued"] == 1; }));
+    CHECK(fixture.node.StopProcess(pool.pid(), kit::kDeadline));
+    CHECK(answer.get().value().value == 1);
+  }
+}
+
 // Keeps all messages for later, which never comes.
 class Keeper : public act::Actor {
  private:

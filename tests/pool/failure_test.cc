@@ -479,13 +479,18 @@ TEST_CASE("What was handled at the crash is not run again, and its caller is tol
   }
   SUBCASE("of a worker that is killed while it waits in a call") {
     kit::Gate gate(fixture.node);
-    auto answer =
-        fixture.node.CallAsync<Answer>(pool.pid(), Ask{0, HoldAndAnswer(gate, 1)}, patient);
+    auto then = [pid = gate.pid()](kit::Worker& worker, gen::PID, gen::Ref) -> gen::CallResult {
+      if (!worker.Call<bool>(pid, kit::EnterGate{}, {.timeout = gen::kInfinite})) {
+        return gen::NoReply();
+      }
+      return gen::Reply(Answer{1, worker.Self()});
+    };
+    auto answer = fixture.node.CallAsync<Answer>(pool.pid(), Ask{0, then}, patient);
     REQUIRE(Eventually([&] { return gate.Entered() == 1; }));
     fixture.node.Kill(fixture.workers->calls.WorkerOf(0)).value();
     const auto told = answer.get();
-    // Its last handler may still have answered.
-    if (!told) CHECK(told.error() == gen::ErrProcessTerminated);
+    REQUIRE_FALSE(told.has_value());
+    CHECK(told.error() == gen::ErrProcessTerminated);
   }
   SUBCASE("of a worker that throws after it has waited in a call") {
     kit::Gate gate(fixture.node);
@@ -874,8 +879,9 @@ TEST_CASE("A pool that is killed while it grows: the new workers end with it") {
   auto pool = fixture.StartPool(2);
   kit::Gate gate(fixture.node);
   fixture.workers->SetInit([pid = gate.pid()](kit::Worker& worker) {
-    (void)worker.Call<bool>(pid, kit::EnterGate{}, {.timeout = gen::kInfinite});
-    return gen::Continue();
+    const bool may_go_on =
+        worker.Call<bool>(pid, kit::EnterGate{}, {.timeout = gen::kInfinite}).has_value();
+    return may_go_on ? gen::Continue() : gen::Stop(gen::Reason::Error("ended in its Init"));
   });
   auto grown = fixture.node.CallAsync<std::int64_t>(
       pool.pid(), kit::Grow{2},
@@ -887,9 +893,7 @@ TEST_CASE("A pool that is killed while it grows: the new workers end with it") {
   CHECK(fixture.EventuallyGone(pool.pid()));
   for (gen::PID child : children) CHECK(fixture.EventuallyGone(child));
   CHECK(Eventually([&] { return fixture.ChildrenOf(pool.pid()).empty(); }));
-  // Its last handler may have come to its end.
-  const auto told = grown.get();
-  if (!told) CHECK(told.error() == gen::ErrProcessTerminated);
+  CHECK_FALSE(grown.get().has_value());
 }
 
 }  // namespace

@@ -38,13 +38,15 @@ TEST_CASE("Inner pools: what a broadcast left at one that was killed is for its 
   auto pool = fixture.StartPool(PoolOfPools(
       fixture, With(fixture.Options(2), PoolStrategy::Broadcast<Job, Ask>()), fixture.Options(1)));
   const gen::PID victim = pool.Workers()[0];
+  const gen::PID its_worker = fixture.ChildrenOf(victim).at(0);
   kit::Gate gate(fixture.node);
-  fixture.HoldEach(gate, fixture.ChildrenOf(victim));
+  fixture.HoldEach(gate, {its_worker});
   for (int value = 0; value < 50; ++value) fixture.node.Send(pool.pid(), Job{value}).value();
   auto call =
       fixture.node.CallAsync<BroadcastAnswers>(pool.pid(), Ask{9}, {.timeout = kit::kDeadline});
   REQUIRE(Eventually([&] { return pool.Stats()["messages_forwarded"] == 102; }));
   fixture.node.Kill(victim).value();
+  REQUIRE(fixture.EventuallyGone(its_worker));
   gate.Open();
   for (auto& outcome : call.get().value().Take<Answer>()) CHECK(outcome.result.has_value());
   REQUIRE(pool.EventuallyHandled(102));

@@ -223,14 +223,18 @@ TEST_CASE("Inspect of a pool that is gone, or does not get to answer, fails") {
         1);
 
   // It ends while somebody waits for its inspection.
+  std::atomic<pid_t> asker{0};
   auto waiting = std::async(std::launch::async, [&] {
+    asker = ::gettid();
     return fixture.node.Inspect(pool.pid(), {}, {.timeout = gen::kInfinite});
   });
+  REQUIRE(Eventually([&] { return asker != 0 && kit::Sleeps(asker); }));
   fixture.node.Kill(pool.pid()).value();
   gate.Open();
   CHECK(busy.get().has_value());  // its last handler has answered
   const auto told = waiting.get();
-  if (!told) CHECK(told.error() == gen::ErrProcessTerminated);
+  REQUIRE_FALSE(told.has_value());
+  CHECK(told.error() == gen::ErrProcessTerminated);
   REQUIRE(fixture.EventuallyGone(pool.pid()));
   const auto after = fixture.node.Inspect(pool.pid(), {}, {.timeout = gen::kInfinite});
   REQUIRE_FALSE(after.has_value());

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <future>
 #include <map>
 #include <memory>
@@ -199,6 +200,57 @@ TEST_CASE("By key: after a crash the replacement goes on with the key, in order"
   const gen::PID successor = fixture.workers->jobs.WorkerOf(1);
   CHECK(successor != dead);
   CHECK(fixture.workers->jobs.ValuesOf(successor) == Sequence(1, 19));
+}
+
+// Keeps each job of value 0 for later, until one of value -1 comes.
+class Lingerer : public act::Actor {
+ public:
+  explicit Lingerer(kit::Recorder& handled) : handled_(handled) {}
+
+ private:
+  gen::Status HandleMessage(gen::PID from, gen::Message& message) override {
+    const int value = message.As<Job>()->value;
+    if (value == 0 && !may_handle_it_) {
+      CHECK(Stash(message));
+      return gen::Continue();
+    }
+    if (value == -1) {
+      may_handle_it_ = true;
+      UnstashAll();
+    }
+    handled_.Add(Self(), from, value);
+    return gen::Continue();
+  }
+
+  kit::Recorder& handled_;
+  bool may_handle_it_ = false;
+};
+
+TEST_CASE(
+    "By key: a key is free when its messages are handled, whatever else a worker has stashed") {
+  kit::Recorder handled;
+  StrategyFixture fixture;
+  act::PoolOptions options = fixture.Options(1);
+  options.worker_factory = gen::Factory<Lingerer>(std::ref(handled));
+  options.strategy = PoolStrategy::ByKey<Job>([](const Job& job) { return job.value; });
+  auto pool = fixture.StartPool(options);
+  const gen::PID first = pool.Workers().at(0);
+  fixture.Send(pool, 0);
+  for (int value = 1; value <= 100; ++value) fixture.Send(pool, value);
+  REQUIRE(Eventually([&] { return handled.size() == 100; }));
+  REQUIRE(pool.Grow(1));
+  // The key of what is stashed stays with its worker; the others are shared.
+  fixture.Send(pool, 0);
+  for (int value = 1; value <= 100; ++value) fixture.Send(pool, value);
+  REQUIRE(Eventually([&] { return handled.size() == 200; }));
+  const auto of_first = handled.ValuesOf(first).size();
+  CHECK(of_first < 200);
+  CHECK(of_first > 100);
+  for (const gen::PID worker : pool.Workers()) fixture.node.Send(worker, Job{-1}).value();
+  REQUIRE(Eventually([&] { return handled.Times(0) == 2; }));
+  const std::vector<gen::PID> both = handled.WorkersOf(0);
+  CHECK(both[0] == first);
+  CHECK(both[1] == first);
 }
 
 TEST_CASE("By key: messages of other types, and without a key, go to whoever is free") {

@@ -254,13 +254,13 @@ TEST_CASE("Strategies: a worker of an inner pool calls the outer one: told, and 
       auto pool = fixture.StartPool(options);
       for (int value = 0; value < 8; ++value) {
         auto calls_again = [pid = pool.pid(), value](kit::Worker& self, gen::PID, gen::Ref) {
-          auto answer = self.Call<Answer>(pid, Ask{value}, {.timeout = 2s});
+          auto answer = self.Call<Answer>(pid, Ask{value}, {.timeout = kit::kDeadline});
           // The other inner pool may answer it.
           CHECK((answer || answer.error() == gen::ErrDeadlock));
           return gen::Reply(Answer{});
         };
         CHECK(fixture.node.Call<Answer>(pool.pid(), Ask{value, calls_again},
-                                        {.timeout = kit::kDeadline}));
+                                        {.timeout = 2 * kit::kDeadline}));
       }
       for (int value = 0; value < 20; ++value) fixture.node.Send(pool.pid(), Job{value}).value();
       REQUIRE(Eventually([&] { return fixture.workers->jobs.size() == 20; }));
@@ -279,11 +279,11 @@ TEST_CASE("Strategies: the only worker of the only inner pool calls the outer on
       options.worker_args = gen::MakeArgs(With(fixture.Options(1), inner));
       auto pool = fixture.StartPool(options);
       auto calls_again = [pid = pool.pid()](kit::Worker& self, gen::PID, gen::Ref) {
-        auto answer = self.Call<Answer>(pid, Ask{2}, {.timeout = 2s});
+        auto answer = self.Call<Answer>(pid, Ask{2}, {.timeout = kit::kDeadline});
         return gen::Reply(Answer{answer.error() == gen::ErrDeadlock ? 1 : 0, {}});
       };
-      auto answer =
-          fixture.node.Call<Answer>(pool.pid(), Ask{1, calls_again}, {.timeout = kit::kDeadline});
+      auto answer = fixture.node.Call<Answer>(pool.pid(), Ask{1, calls_again},
+                                              {.timeout = 2 * kit::kDeadline});
       CHECK(answer.value().value == 1);
       CHECK(fixture.node.Call<Answer>(pool.pid(), Ask{3}, {.timeout = kit::kDeadline}));
       REQUIRE(pool.EventuallyAtRest());
@@ -306,11 +306,12 @@ TEST_CASE("Strategies: a worker of a worker calls the outer pool, and one of the
     auto pool = fixture.StartPool(options);
     std::atomic<bool> told{false};
     auto calls_again = [&told, pid = pool.pid()](kit::Worker& self, gen::PID, gen::Ref) {
-      told = self.Call<Answer>(pid, Ask{1}, {.timeout = 2s}).error() == gen::ErrDeadlock;
+      told =
+          self.Call<Answer>(pid, Ask{1}, {.timeout = kit::kDeadline}).error() == gen::ErrDeadlock;
       return gen::Reply(Answer{});
     };
     const auto call = [&](Ask ask) {
-      const gen::CallOptions how{.timeout = kit::kDeadline};
+      const gen::CallOptions how{.timeout = 2 * kit::kDeadline};
       return in_answers ? fixture.node.Call<act::BroadcastAnswers>(pool.pid(), std::move(ask), how)
                               .has_value()
                         : fixture.node.Call<Answer>(pool.pid(), std::move(ask), how).has_value();

@@ -387,6 +387,12 @@ TEST_CASE(
           again();
           (void)sim.RunUntil([] { return false; });
         }).find("no process had a turn") != std::string::npos);
+  CHECK(AbortsWith([] {
+          Simulation sim(1, {.turns_most = 1'000});
+          std::function<void()> at_once = [&] { sim.After(0s, at_once); };
+          at_once();
+          sim.RunFor(1s);
+        }).find("no process had a turn") != std::string::npos);
   // A time that ends does so.
   Simulation sim(1, {.turns_most = 1'000});
   auto& node = sim.Node("test@localhost");

@@ -132,6 +132,55 @@ TEST_CASE("unit: its calls are answered by the test") {
   CHECK(unit.Call<int>(shop, Get{}).value() == 28);
 }
 
+TEST_CASE("unit: the answer of the test is a value now, and an error then") {
+  Unit unit(gen::Factory<Counter>(0));
+  const gen::PID shop = unit.NewPID();
+  unit.OnCall<Price>([](const Price& price) -> gen::Result<int> {
+    if (price.of == 0) return gen::ErrNotAllowed;
+    return price.of;
+  });
+  unit.Send(shop, Price{3});
+  CHECK(unit.Call<int>(shop, Get{}).value() == 3);
+  unit.Send(shop, Price{0});
+  unit.ExpectLog(gen::LogLevel::kInfo, "no price: not allowed");
+}
+
+TEST_CASE("unit: only a behaviour can be tested by itself") {
+  CHECK_THROWS_AS(Unit{gen::ProcessFactory()}, std::invalid_argument);
+  CHECK_THROWS_AS(Unit{gen::ProcessFactory([](gen::Process&) {})}, std::invalid_argument);
+  const gen::ProcessFactory makes_nothing([] { return std::unique_ptr<gen::ProcessBehavior>(); },
+                                          nullptr);
+  CHECK_THROWS_AS(Unit{makes_nothing}, std::invalid_argument);
+}
+
+// Asks again whenever it has an answer, so many times.
+class Poller : public act::Actor {
+ public:
+  explicit Poller(int times) : left_(times) {}
+
+ private:
+  gen::Status Init(const gen::Args&) override {
+    Ask();
+    return gen::Continue();
+  }
+  gen::Status HandleResponse(gen::Ref, gen::Response&) override {
+    if (--left_ > 0) Ask();
+    return gen::Continue();
+  }
+  gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message&) override {
+    return gen::Reply(left_);
+  }
+  void Ask() { Request(Parent(), Price{left_}).value(); }
+  int left_;
+};
+
+TEST_CASE("unit: a process that asks again at each answer") {
+  Unit unit(gen::Factory<Poller>(100'000));
+  unit.OnCall<Price>([](const Price& price) { return price.of; });
+  unit.Respond(unit.OpenRequests().at(0), 0);
+  CHECK(unit.Call<int>(unit.NewPID(), Get{}).value() == 0);
+}
+
 TEST_CASE("unit: time") {
   Unit unit(gen::Factory<Counter>(0));
   const gen::PID client = unit.NewPID();

@@ -238,10 +238,13 @@ void Simulation::RunFor(std::chrono::nanoseconds time) {
   const std::uint64_t since = turns_;
   const std::int64_t end = core::DeadlineAfter(clock_->Now(), time);
   steps_without_turn_ = 0;
-  while (clock_->Now() < end) {
+  for (std::int64_t before = clock_->Now(); before < end;) {
     if (!StepUntil(end)) return;  // an infinite time does not pass
     CheckTurns(since, "Simulation::RunFor");
-    if (end == core::kNever) CheckEndless("Simulation::RunFor");
+    const std::int64_t now = clock_->Now();
+    if (now != before && end != core::kNever) steps_without_turn_ = 0;  // it comes to its end
+    before = now;
+    CheckEndless("Simulation::RunFor");
   }
 }
 

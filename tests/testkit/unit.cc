@@ -1,6 +1,8 @@
 #include <ergon/testkit/unit.h>
 
 #include <algorithm>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -10,7 +12,22 @@
 
 namespace ergon::testkit {
 
-Unit::Unit(const gen::ProcessFactory& factory, const gen::Args& args) : behavior_(factory.Make()) {
+namespace {
+
+std::unique_ptr<gen::ProcessBehavior> MakeFrom(const gen::ProcessFactory& factory) {
+  if (!factory) throw std::invalid_argument("factory: is empty");
+  if (factory.IsFunction()) {
+    throw std::invalid_argument("factory: a process made of a function takes its messages itself");
+  }
+  auto behavior = factory.Make();
+  if (behavior == nullptr) throw std::invalid_argument("factory: it has made no behaviour");
+  return behavior;
+}
+
+}  // namespace
+
+Unit::Unit(const gen::ProcessFactory& factory, const gen::Args& args)
+    : behavior_(MakeFrom(factory)) {
   bool started = false;
   Guarded([&] {
     gen::Status status = behavior_->ProcessInit(host_, args);
@@ -79,11 +96,19 @@ void Unit::Answer(gen::Ref ref, core::EnvelopePtr response) {
 }
 
 void Unit::AnswerRequests() {
-  const auto due = std::find_if(host_.asked.begin(), host_.asked.end(),
-                                [](const auto& asked) { return asked.answer != nullptr; });
-  if (due == host_.asked.end()) return;
-  core::EnvelopePtr answer = std::move(due->answer);
-  Answer(due->ref, std::move(answer));  // and the next one
+  if (is_answering_) return;
+  struct Answering {
+    explicit Answering(bool& it_is) : is(it_is) { is = true; }
+    ~Answering() { is = false; }
+    bool& is;
+  } const answering(is_answering_);
+  while (!ended_) {
+    const auto due = std::find_if(host_.asked.begin(), host_.asked.end(),
+                                  [](const auto& asked) { return asked.answer != nullptr; });
+    if (due == host_.asked.end()) return;
+    core::EnvelopePtr answer = std::move(due->answer);
+    Answer(due->ref, std::move(answer));  // its handler may ask again
+  }
 }
 
 core::EnvelopePtr Unit::Request(gen::PID from, core::EnvelopePtr envelope) {
@@ -139,8 +164,14 @@ gen::Inspection Unit::Inspect(std::vector<std::string> items) {
 }
 
 void Unit::Advance(std::chrono::nanoseconds time) {
+  constexpr int kMost = 10'000'000;
   const std::int64_t end = core::DeadlineAfter(host_.now, time);
-  for (;;) {
+  for (int arrivals = 0;; ++arrivals) {
+    if (arrivals == kMost) {
+      throw std::logic_error(
+          "Advance: ten million messages have arrived: what is planned again and again, as by "
+          "SendEvery, never comes to rest");
+    }
     auto next = std::min_element(host_.planned.begin(), host_.planned.end(),
                                  [](const auto& a, const auto& b) { return a.at < b.at; });
     if (next == host_.planned.end() || next->at > end || next->at == core::kNever) break;

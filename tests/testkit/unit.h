@@ -126,11 +126,11 @@ class Unit {
   void Exit(gen::PID pid, const gen::Reason& reason);
   [[nodiscard]] gen::Inspection Inspect(std::vector<std::string> items = {});
   // Lets time pass: what the process has sent to itself with SendAfter arrives, the rest counts as sent. At a process
-  // that has ended nothing arrives.
+  // that has ended nothing arrives. Throws std::logic_error after ten million arrivals, as of SendEvery without an end.
   void Advance(std::chrono::nanoseconds time);
 
   // Sets the answer to calls and requests of type T that the process makes from now on: `answer(const T&)` returns the
-  // value, or a gen::Error. Requests are answered when the handler has returned.
+  // value, a gen::Error or a gen::Result. Requests are answered when the handler has returned.
   template <class T, class Answer>
   void OnCall(Answer answer) {
     host_.answerers.push_back([answer = std::move(answer)](core::Envelope& request) {
@@ -142,7 +142,7 @@ class Unit {
 
   // Returns the requests (Process::Request) of the process that are not answered yet, the oldest first.
   [[nodiscard]] std::vector<gen::Ref> OpenRequests() const;
-  // Answers one of these requests, with the value or a gen::Error. Throws std::logic_error if the request is not open.
+  // Answers one of these requests, with the value, a gen::Error or a gen::Result. Throws std::logic_error if the request is not open.
   template <class T>
   void Respond(gen::Ref ref, T&& value) {
     Answer(ref, MakeAnswer(std::forward<T>(value)));
@@ -164,6 +164,11 @@ class Unit {
  private:
   // Makes the answer as a process does: Call distinguishes an error from a value by the envelope's kind, not by its
   // type.
+  template <class R>
+  static core::EnvelopePtr MakeAnswer(gen::Result<R> result) {
+    if (!result) return gen::detail::MakeErrorResponse(std::move(result.error()));
+    return MakeAnswer(std::move(*result));
+  }
   template <class T>
   static core::EnvelopePtr MakeAnswer(T&& value) {
     if constexpr (std::is_same_v<gen::StoredType<T>, gen::Error>) {
@@ -183,6 +188,7 @@ class Unit {
   UnitHost host_;
   std::unique_ptr<gen::ProcessBehavior> behavior_;
   std::optional<gen::Reason> ended_;
+  bool is_answering_ = false;  // AnswerRequests goes on further up
   std::uint64_t last_pid_ = 100;
 };
 

@@ -2,6 +2,7 @@
 // the answers.
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -94,6 +95,7 @@ class Client : public act::Actor {
 };
 
 int Run(const Options& options) {
+  std::signal(SIGPIPE, SIG_IGN);  // who reads the output may go: that is an error of a write
   RaiseFileLimit();
   auto node = node::Start("clients@localhost").value();
   std::vector<gen::PID> clients;

@@ -312,7 +312,7 @@ void Connection::Tick() {
       return;
     }
     bool must_say_something = false;
-    bool is_silent = false;  // of what it packs, for which nobody waits for ever
+    bool is_silent = false;  // of what it packs, for which senders wait
     {
       std::lock_guard lock(*self->mutex_);
       if (self->state_ != State::kUp) return;
@@ -326,7 +326,9 @@ void Connection::Tick() {
       self->sent_since_tick_ = false;  // a tick spares no tick
     }
     self->listener_.idle(*self);
-    if (is_silent) self->WakeWaiters();
+    if (is_silent && ++self->silent_looks_ > PeerWatch::kLooks) {
+      self->TakePacks(PeerPacks(std::vector<PeerPacks::Entry>()));  // none
+    }
     self->Tick();
   });
 }

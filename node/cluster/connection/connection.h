@@ -49,7 +49,8 @@ enum class SentAs : std::uint8_t {
 //
 // Signals may be sent from the beginning; they wait until the connection is up.
 //
-// All bytes that wait to be sent count towards Settings::send_queue_bytes. Above that
+// All bytes that wait to be sent count towards Settings::send_queue_bytes. When more wait than Settings::max_queued_bytes,
+// the peer is gone. Above the first
 //  - messages and requests of this node wait, see Accepts;
 //  - a peer that takes next to nothing of the bytes for Settings::tick_time is gone, whatever it sends meanwhile.
 // When as many bytes of answers wait, no frame is handled that would make this node answer more, see ReadHold.
@@ -83,10 +84,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
     return WhyNot(remote);
   }
   // Sends a signal without a payload from users: if its frame is larger than the peer takes, the connection is lost.
-  // Does nothing if the connection is down. The thread of the network writes what is sent, later.
+  // Does nothing if the connection is down, or given up. The thread of the network writes what is sent, later.
   void Send(const Signal& signal, SentAs as);
   // Sends a signal with any payload. Returns kIncorrect if its frame is larger than the peer takes (see CheckFrame),
-  // and kNoConnection if the connection is down; nothing is sent then.
+  // and kNoConnection if the connection is down; nothing is sent then. If more waits than max_queued_bytes, this gives the
+  // connection up, and returns success: whoever is concerned is told of its loss.
   [[nodiscard]] gen::Result<void> TrySend(const Signal& signal, SentAs as);
   // Send the frame of a message, see OpenMessage and CheckFrame, whose last bytes may be in `rest`; and the frame of a
   // request, whose sender waits. The connection is not down, see Connections::With.
@@ -163,13 +165,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] bool IsFormerAlias(gen::PID remote) const;
   // Append a frame to what waits to be sent; Put may return why not.
   [[nodiscard]] gen::Result<void> Put(const Signal& signal);
+  void GiveUp();  // with the lock
   void PutFrame(std::string_view frame, std::string_view rest);
   void AppendAsOlder(std::string_view frames);  // in a form that an older peer understands
   void Read();
   // Handles the complete frames, or puts them aside, and returns their size. is_held_: no room for the next one.
   std::size_t TakeFrames(std::string_view bytes);
-  // Handles the frames that were put aside, as long as there is room for answers.
-  void TakeHeldFrames();
+  void TakeHeldFrames();  // handles those that were put aside, as long as there is room for answers
   void TakeHeld();
   [[nodiscard]] bool HoldsFrame(std::string_view frame);  // given with its length
   // Returns whether the signal tells of a process that nobody here waits for, which therefore has to be ended.
@@ -212,11 +214,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::uint64_t writing_messages_ = 0;
   std::size_t out_answers_ = 0;  // bytes that were sent as answers
   std::size_t writing_answers_ = 0;
-  // The messages for which no sender waits.
-  std::uint64_t out_sends_ = 0;
+  std::uint64_t out_sends_ = 0;  // the messages for which no sender waits
   std::uint64_t writing_sends_ = 0;
-  // A Flush will come: it is posted, or follows the current write, or a pause.
-  bool flush_due_ = false;
+  bool flush_due_ = false;  // a Flush will come: posted, or after the current write, or a pause
   std::shared_ptr<Stream> stream_;  // changed by the network's thread only; null: not up
   std::chrono::steady_clock::time_point written_;  // the last time
   bool sent_since_tick_ = false;
@@ -225,12 +225,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::uint32_t peer_creation_ = 0;
   bool close_when_written_ = false;  // no answers are taken any more
   bool cannot_write_ = false;        // what waits will not be sent; the rest of what comes is read
-  // out_answers_ and writing_answers_ together; changed with the lock.
-  std::atomic<std::size_t> answers_ = 0;
+  bool is_given_up_ = false;         // it will fail: too much waits
+  std::atomic<std::size_t> answers_ = 0;  // both out_ and writing_; changed with the lock
   BeginningFunctions beginning_;
-  // Changed by the network's thread only.
-  std::atomic<std::size_t> put_aside_ = 0;
-  std::atomic<bool> is_held_ = false;  // nothing is read: no room to put more aside
+  std::atomic<std::size_t> put_aside_ = 0;  // these two are changed by the network's thread only
+  std::atomic<bool> is_held_ = false;       // nothing is read: no room to put more aside
 
   // -- the network's --
   FrameParser parser_{peers_, settings_.max_term_depth};
@@ -243,6 +242,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Attempts attempts_;
   asio::steady_timer tick_;
   PeerWatch watch_{settings_.tick_time, settings_.send_queue_bytes};
+  int silent_looks_ = 0;  // at a peer that has not said what it packs
   ReadHold hold_{settings_.send_queue_bytes};
   asio::steady_timer room_;
 };

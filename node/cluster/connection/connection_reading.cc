@@ -157,7 +157,7 @@ void Connection::TakeHeldFrames() {
     NotePutAside();
   }
   together.HandOn();
-  if (!has_room || !is_held_) return;
+  if (!has_room || !is_held_ || !hold_.HasRoomForRefused()) return;
   is_held_ = false;
   room_.cancel();
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
 #include <asio/post.hpp>
 
 #include <ergon/node/cluster/handshake/flags.h>
@@ -53,6 +54,11 @@ gen::Result<void> Connection::TrySend(const Signal& signal, SentAs as) {
     ReserveAtOnce(out_, signal.payload.size(),
                   std::min(settings_.send_queue_bytes + 4 * kFewBytes, kMostKeptBytes));
   }
+  // What goes before a frame counts, not the frame: one of any length that the peer takes can be sent.
+  if (is_given_up_ || QueuedBytes() > settings_.max_queued_bytes) [[unlikely]] {
+    GiveUp();
+    return {};
+  }
   const std::size_t before = out_.size();
   const bool is_awaited = as == SentAs::kAwaitedAnswer;
   // First: without memory for that the sender gets an exception, and nothing of its signal may be there.
@@ -67,6 +73,16 @@ gen::Result<void> Connection::TrySend(const Signal& signal, SentAs as) {
   NoteQueued();
   if (is_awaited && !flush_due_ && state_ == State::kUp && !WriteAtOnce()) PostFlush();
   return put;
+}
+
+void Connection::GiveUp() {
+  if (is_given_up_) return;
+  asio::post(context_, [self = shared_from_this(), queued = QueuedBytes()] {
+    self->Fail(fmt::format("{} bytes wait to be sent to it, {} may (max_queued_bytes)", queued,
+                           self->settings_.max_queued_bytes),
+               true);
+  });
+  is_given_up_ = true;  // afterwards: without memory it is not
 }
 
 gen::Result<void> Connection::Put(const Signal& signal) {

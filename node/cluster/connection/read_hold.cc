@@ -24,7 +24,10 @@ bool IsQuestion(std::string_view payload, std::size_t max_depth) {
 }  // namespace
 
 bool ReadHold::Put(std::string_view frame, gen::PID sender) {
-  if (bytes_ + frame.size() > kMostTimes * bound_) return false;
+  if (bytes_ + frame.size() > kMostTimes * bound_) {
+    refused_ = frame.size();
+    return false;
+  }
   if (blocks_.empty() || blocks_.back().capacity() - blocks_.back().size() < frame.size()) {
     blocks_.emplace_back().reserve(std::max(kBlockBytes, frame.size()));
   }

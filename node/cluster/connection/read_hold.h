@@ -59,6 +59,11 @@ class ReadHold {
   }
   // Puts the frame of a signal aside, with its length. Returns false if there is no room for it.
   bool Put(std::string_view frame, gen::PID sender);
+  // Returns whether the frame that was refused last need not be refused again: it fits, or nothing is put aside. What is
+  // refused is looked at as a whole each time.
+  [[nodiscard]] bool HasRoomForRefused() const noexcept {
+    return IsEmpty() || bytes_ + refused_ <= kMostTimes * bound_;
+  }
   // Returns the first frame that was put aside, with its length; valid until the next call.
   [[nodiscard]] std::string_view First() const;
   void RemoveFirst();
@@ -69,6 +74,7 @@ class ReadHold {
   std::deque<std::string> blocks_;
   std::size_t first_ = 0;       // where the first frame begins; those before it have been removed
   std::size_t bytes_ = 0;       // of all frames
+  std::size_t refused_ = 0;     // of the frame that was refused last
   std::deque<gen::PID> order_;  // the sender of each frame
   // How many frames of each sender there are. A peer that never lets this become empty may have any number of
   // processes.

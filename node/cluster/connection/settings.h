@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -62,6 +63,7 @@ struct Settings {
   std::size_t max_frame_bytes = 0;
   std::size_t max_term_depth = 0;
   std::size_t send_queue_bytes = 0;
+  std::size_t max_queued_bytes = std::numeric_limits<std::size_t>::max();
   std::size_t max_new_atoms = 0;
   Changeable<std::size_t> max_remote_processes = 0;
   Changeable<bool> observable = false;

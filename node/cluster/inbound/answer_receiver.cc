@@ -176,7 +176,11 @@ void AnswerReceiver::HandleSpawnReply(Connection& connection, const Signal& sign
       }
     } else if (is_ours && is_started &&
                needs_.delivery.IsAwaited(found->second.local, needs_.addresses.RefOf(*number))) {
-      found->second.remote = signal.from;  // RemoteCode there tells when its Init is done
+      if (node::IsName(found->second.remote)) {
+        found->second.remote = signal.from;  // RemoteCode there tells when its Init is done
+      } else {                               // a second process for one call
+        EndAbandoned(connection, needs_.addresses.NodePid(), signal.from, SentAs::kAnswer);
+      }
       return;
     }
     if (is_started && !is_ready) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include <ergon/gen/atom.h>
@@ -17,7 +18,8 @@
 namespace ergon::dist {
 namespace {
 
-constexpr std::size_t kTextBytes = 1000;                          // of terms in reasons and errors
+constexpr std::size_t kTextBytes = 1000;    // of terms in reasons and errors
+constexpr std::size_t kReasonBytes = 4000;  // of a reason's text: each watcher gets a copy
 constexpr std::int64_t kLongestMilliseconds = 1'000'000'000'000;  // fits nanoseconds
 
 struct ReasonAtom {
@@ -104,6 +106,16 @@ auto ReadName(std::string_view term, AtomBudget* atoms, Make&& make) {
   return make(NextTermText(TermReader(term), kTextBytes));
 }
 
+// The beginning of a text that is too long for a reason.
+std::string ShortText(std::string_view text) {
+  if (text.size() <= kReasonBytes) return std::string(text);
+  std::size_t size = kReasonBytes;
+  constexpr unsigned kMask = 0xc0;
+  constexpr unsigned kInside = 0x80;  // of a character of UTF-8
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & kMask) == kInside) --size;
+  return std::string(text.substr(0, size)) + "...";
+}
+
 // {Name, Term}: the name, and a reader of the other.
 std::optional<TermReader> EnterPair(std::string_view term, std::string& name) {
   TermReader reader(term);
@@ -140,10 +152,14 @@ gen::Reason ReadReason(std::string_view term, AtomBudget* atoms) {
   std::string name;
   std::string_view text;
   if (auto what = EnterPair(term, name); what && name == "panic" && what->ReadBinary(text)) {
-    return gen::Reason::Panic(std::string(text));
+    return gen::Reason::Panic(ShortText(text));
   }
-  return ReadName(term, atoms, [](auto&& what) {
-    return gen::Reason::Error(std::forward<decltype(what)>(what));
+  return ReadName(term, atoms, [](const auto& what) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(what)>, gen::Atom>) {
+      return gen::Reason::Error(what);
+    } else {
+      return gen::Reason::Error(ShortText(what));
+    }
   });
 }
 

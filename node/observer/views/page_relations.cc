@@ -90,14 +90,19 @@ const current = () => shows[location.hash.slice(1)] ? location.hash.slice(1) : '
 
 async function refresh() {
   clearTimeout(timer);
-  try {
-    await shows[current()]();
-    await showProcess();
-    $('problem').hidden = true;
-  } catch (error) {
-    $('problem').textContent = error.message;
-    $('problem').hidden = false;
+  if (asking) asking.abort();
+  const mine = asking = new AbortController();
+  const late = setTimeout(() => mine.abort(new Error('the node has not answered for 40 s')), 40000);
+  let problem = '';
+  // The process, too, if the view cannot be had.
+  for (const show of [shows[current()], showProcess]) {
+    try { await show(); } catch (error) { problem = problem || error.message; }
+    if (mine !== asking) break;
   }
+  clearTimeout(late);
+  if (mine !== asking) return;  // another refresh has begun
+  $('problem').textContent = problem;
+  $('problem').hidden = problem === '';
   clearTimeout(timer);
   if ($('live').checked && !document.hidden) timer = setTimeout(refresh, period);
 }
@@ -123,10 +128,12 @@ $('token-form').onsubmit = (event) => {
 document.onvisibilitychange = refresh;
 document.onkeydown = (event) => {
   if (event.key === 'Escape') closeProcess();
-  if (event.key !== '/' || ['INPUT', 'SELECT'].includes(event.target.tagName)) return;
+  if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey ||
+      ['INPUT', 'SELECT'].includes(event.target.tagName)) return;
   event.preventDefault();
   location.hash = 'processes-view';
-  setTimeout(() => $('search').focus());
+  choose();  // the search has to be visible for the focus
+  $('search').focus();
 };
 window.onhashchange = choose;
 // What the other views need to know first.

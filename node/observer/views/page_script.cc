@@ -12,6 +12,7 @@ let sort = 'queued';
 let shown = null;  // the id of the process that is shown
 let last = null;   // the node's figures before, for rates
 let timer = 0;
+let asking = null;  // stops what refresh asks for, when it is refreshed anew
 let actions = false;  // whether the observer takes them
 
 function element(name, text, className) {
@@ -25,15 +26,15 @@ const seconds = (value) => value < 120 ? value.toFixed(1) + ' s' : value < 7200
   ? (value / 60).toFixed(1) + ' min' : (value / 3600).toFixed(1) + ' h';
 const bytes = (value) => (value / 1048576).toFixed(1) + ' MiB';
 
-async function request(path, method) {
+async function request(path, method, signal) {
   const headers = token ? {Authorization: 'Bearer ' + token} : {};
-  const answer = await fetch(path, {method, headers, cache: 'no-store', credentials: 'omit'});
+  const answer = await fetch(path, {method, headers, signal, cache: 'no-store', credentials: 'omit'});
   $('token-form').hidden = answer.status !== 401;
   if (!answer.ok) throw new Error((await answer.text()).trim());
   return answer;
 }
 async function ask(path) {
-  return (await request(path, 'GET')).json();
+  return (await request(path, 'GET', asking ? asking.signal : undefined)).json();
 }
 // Asks the node to change something, and tells what became of it.
 async function act(what, path, question) {
@@ -47,21 +48,32 @@ async function act(what, path, question) {
   $('done').hidden = false;
   await refresh();
 }
-function actionButton(title, path, question) {
-  const button = element('button', title);
-  button.onclick = () => act(title, path, question);
+// Buttons are made anew all the time. One with the same key, which tells what it is about, is the same.
+function keyed(button, ...key) {
+  button.dataset.key = key.join(' ');
+  return button;
+}
+function focusOn(key, within) {
+  const found = Array.from(within.querySelectorAll('button')).find((button) => button.dataset.key === key);
+  if (found) found.focus({preventScroll: true});
+  return found !== undefined;
+}
+function actionButton(title, who, path, question) {
+  const button = keyed(element('button', title), title, who);
+  button.onclick = () => act(title + ' ' + who, path, question);
   return button;
 }
 
-// The focus stays where it was, by its place.
+// The focus stays where it was; nowhere, if that is gone.
 function replace(into, ...children) {
-  const before = Array.from(into.querySelectorAll('button'));
-  const focused = before.indexOf(document.activeElement);
+  const focused = document.activeElement;
+  const key = into.contains(focused) ? focused.dataset.key : undefined;
   into.replaceChildren(...children);
-  const now = into.querySelectorAll('button');
-  if (focused >= 0 && now[focused]) now[focused].focus({preventScroll: true});
+  if (key !== undefined) focusOn(key, into);
 }
+let opener = '';  // the key of the button that has opened the process
 function open(id) {
+  opener = document.activeElement.dataset.key || '';
   shown = id;
   refresh().then(() => $('process').focus());
 }
@@ -78,7 +90,7 @@ function table(into, columns, rows) {
     const cell = element('th', undefined, column.number ? 'number' : '');
     cell.scope = 'col';
     if (column.sort) {
-      const button = element('button', column.title);
+      const button = keyed(element('button', column.title), 'sort', column.sort);
       button.setAttribute('aria-pressed', String(column.sort === sort));
       button.onclick = () => { sort = column.sort; refresh(); };
       cell.append(button);
@@ -95,7 +107,7 @@ function table(into, columns, rows) {
       if (column.level) cell.style.paddingLeft = 0.6 + 1.2 * column.level(row) + 'rem';
       const title = column.value(row);
       if (column.click && title !== '') {
-        const button = element('button', title);
+        const button = keyed(element('button', title), column.title, row.id || title, row.name || '');
         button.onclick = () => column.click(row);
         cell.append(button);
       } else {
@@ -138,7 +150,7 @@ async function showNode() {
     card('turns per second', rate('turns', node.dispatcher.turns)),
     card('steals', number(node.dispatcher.steals)),
     card('timers', number(node.timers)),
-    card('memory', bytes(node.program.resident_bytes)),
+    card('memory', node.program.resident_bytes === null ? 'not known' : bytes(node.program.resident_bytes)),
     card('connections', number(node.connections.up)),
     card('up for', seconds(node.uptime_seconds)),
   ];
@@ -185,6 +197,7 @@ async function showProcesses() {
 async function showProcess() {
   $('process').hidden = shown === null;
   const id = shown;
+  const mine = asking;
   if (id === null) return;
   let label = 'process ' + id;
   const list = element('dl');
@@ -201,30 +214,32 @@ async function showProcess() {
   } catch (error) {
     put('process', error.message);
   }
-  if (shown !== id) return;  // another one was chosen meanwhile
-  const close = element('button', 'Close');
+  if (shown !== id || mine !== asking) return;  // another one was chosen meanwhile
+  const close = keyed(element('button', 'Close'), 'close');
   close.onclick = closeProcess;
   const buttons = element('div', undefined, 'actions');
   buttons.append(close);
   if (actions) {
     const query = '?' + new URLSearchParams({pid: id});
     buttons.append(
-      actionButton('Suspend', '/api/suspend' + query), actionButton('Resume', '/api/resume' + query),
-      actionButton('Stop', '/api/stop' + query, 'Stop ' + label + ', after the messages that wait?'),
-      actionButton('Kill', '/api/kill' + query, 'Kill ' + label + '? Its messages are lost.'));
+      actionButton('Suspend', label, '/api/suspend' + query), actionButton('Resume', label, '/api/resume' + query),
+      actionButton('Stop', label, '/api/stop' + query, 'Stop ' + label + ', after the messages that wait?'),
+      actionButton('Kill', label, '/api/kill' + query, 'Kill ' + label + '? Its messages are lost.'));
   }
   replace($('process'), buttons, list);
 }
 function closeProcess() {
+  if (shown === null) return;
   shown = null;
   $('process').hidden = true;
+  if (!focusOn(opener, document)) document.querySelector('nav a[aria-current]').focus();
 }
 
 function poolElement(pool) {
   const made = element('div', undefined, 'pool');
   // What it tells of itself: its options, and why it has changed its size.
   const heading = element('h2', pool.label + ' ');
-  const details = element('button', pool.pid);
+  const details = keyed(element('button', pool.pid), 'pool', pool.id);
   details.onclick = () => open(pool.id);
   heading.append(details);
   made.append(heading);
@@ -237,9 +252,9 @@ function poolElement(pool) {
   if (actions) {
     const to = (workers) => '/api/resize?' + new URLSearchParams({pid: pool.id, workers});
     const buttons = element('div', undefined, 'actions');
-    const fewer = actionButton('One worker fewer', to(pool.workers - 1));
+    const fewer = actionButton('One worker fewer', pool.pid, to(pool.workers - 1));
     fewer.disabled = pool.workers < 2;
-    buttons.append(actionButton('One worker more', to(pool.workers + 1)), fewer);
+    buttons.append(actionButton('One worker more', pool.pid, to(pool.workers + 1)), fewer);
     made.append(buttons);
   }
   const members = element('div', undefined, 'members');
@@ -261,7 +276,12 @@ function poolElement(pool) {
 async function showPools() {
   const found = await ask('/api/pools');
   const made = found.pools.map(poolElement);
-  if (made.length === 0) made.push(element('p', 'There are no pools.'));
+  if (found.unanswered > 0) {
+    made.unshift(element('p', 'Not answered in time: ' + number(found.unanswered) +
+      (found.unanswered === 1 ? ' pool' : ' pools') + ', with old figures or none.'));
+  } else if (made.length === 0) {
+    made.push(element('p', 'There are no pools.'));
+  }
   if (found.in_all > found.pools.length) {
     made.push(element('p', number(found.in_all - found.pools.length) + ' more pools are not shown.'));
   }

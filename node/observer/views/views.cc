@@ -85,10 +85,10 @@ void PutSurroundings(JsonWriter& json, const Figures& figures) {
   json.Put("waiting_senders", figures.connections.waiting_senders);
   json.End();
   json.Begin("program");
-  json.Put("resident_bytes", figures.program.resident_bytes);
+  json.PutIfKnown("resident_bytes", figures.program.resident_bytes);
   json.Put("processor_seconds", figures.program.processor_seconds);
-  json.Put("threads", figures.program.threads);
-  json.Put("open_descriptors", figures.program.open_descriptors);
+  json.PutIfKnown("threads", figures.program.threads);
+  json.PutIfKnown("open_descriptors", figures.program.open_descriptors);
   json.End();
 }
 

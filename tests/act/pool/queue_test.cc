@@ -10,6 +10,8 @@
 namespace ergon::act {
 namespace {
 
+using Handled = PoolQueue::Handled;
+
 PoolQueue::Item Item(std::optional<std::uint64_t> key = {}) {
   return {core::MakeEnvelope<int>(0, core::Lane::kMain, 0), false, key, 0};
 }
@@ -36,7 +38,7 @@ TEST_CASE("pool queue: messages without a key go to who has been free longest") 
   CHECK(queue.TakeTurn()->member == 2);
   CHECK_FALSE(queue.TakeTurn());
   CHECK(queue.waiting() == 1);
-  queue.Done(2, false);
+  queue.Done(2, Handled::kAll);
   queue.SetFree(2);
   auto third = queue.TakeTurn();
   CHECK(third->member == 2);
@@ -53,7 +55,7 @@ TEST_CASE("pool queue: a key waits for its member; others go on") {
   CHECK_FALSE(queue.TakeTurn());
   queue.Add(Item());
   CHECK(queue.TakeTurn()->member == 2);
-  queue.Done(1, false);
+  queue.Done(1, Handled::kAll);
   queue.SetFree(1);
   CHECK(queue.TakeTurn()->item.number == 2);
 }
@@ -69,7 +71,7 @@ TEST_CASE("pool queue: a member's own messages and common ones are taken by age"
     auto turn = queue.TakeTurn();
     REQUIRE(turn);
     CHECK(turn->item.number == number);
-    queue.Done(1, false);
+    queue.Done(1, Handled::kAll);
   }
 }
 
@@ -118,9 +120,9 @@ TEST_CASE("pool queue: a member that leaves keeps the keys in flight until they 
   queue.Add(Item(flying));
   CHECK_FALSE(queue.TakeTurn());
   CHECK(queue.HomeOf(flying) == 1);
-  queue.Done(moved->member, false);
+  queue.Done(moved->member, Handled::kAll);
   queue.SetFree(moved->member);
-  queue.Done(1, false);
+  queue.Done(1, Handled::kAll);
   CHECK(queue.HomeOf(flying) != 1);
   CHECK(queue.TakeTurn()->item.number == 3);
 }
@@ -132,13 +134,36 @@ TEST_CASE("pool queue: what a worker has put aside keeps its key, once") {
   for (int i = 0; i < 3; ++i) {
     queue.Add(Item(key));
     REQUIRE(queue.TakeTurn()->member == 1);
-    queue.Done(1, true);
+    queue.Done(1, Handled::kSome);
     queue.SetFree(1);
   }
   queue.Leave(1);
   CHECK(queue.HomeOf(key) == 1);
-  queue.Done(1, false);
+  queue.Done(1, Handled::kAll);
   CHECK(queue.HomeOf(key) == 2);
+}
+
+TEST_CASE(
+    "pool queue: beside what a worker has put aside, the key of what it has handled is free") {
+  PoolQueue queue;
+  OpenFree(queue, 1, 1);
+  const auto handle = [&queue](std::optional<std::uint64_t> key, Handled handled) {
+    queue.Add(Item(key));
+    REQUIRE(queue.TakeTurn());
+    queue.Done(1, handled);
+    queue.SetFree(1);
+  };
+  handle(7, Handled::kSome);  // put aside
+  handle(8, Handled::kLast);
+  handle(7, Handled::kLast);
+  handle({}, Handled::kLast);
+  queue.Done(1, Handled::kLast);  // asked once more, for nothing
+  queue.Open(2);
+  queue.Leave(1);
+  CHECK(queue.HomeOf(8) == 2);
+  CHECK(queue.HomeOf(7) == 1);
+  queue.Done(1, Handled::kAll);
+  CHECK(queue.HomeOf(7) == 2);
 }
 
 TEST_CASE("pool queue: what comes back goes first, in order, to the same member") {
@@ -164,7 +189,7 @@ TEST_CASE("pool queue: what comes back goes first, in order, to the same member"
     REQUIRE(next);
     CHECK(next->item.given == (i == 1));
     numbers.push_back(next->item.number);
-    queue.Done(3, false);
+    queue.Done(3, Handled::kAll);
   }
   CHECK(numbers == std::vector<std::uint64_t>{0, 0, 2});
 }
@@ -177,7 +202,7 @@ TEST_CASE("pool queue: what was not taken waits again, and its key is not counte
   CHECK(queue.waiting() == 1);
   queue.SetFree(1);
   REQUIRE(queue.TakeTurn());
-  queue.Done(1, false);
+  queue.Done(1, Handled::kAll);
   queue.Open(2);
   queue.Leave(1);
   CHECK(queue.HomeOf(7) == 2);

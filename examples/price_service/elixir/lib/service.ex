@@ -46,8 +46,26 @@ defmodule Shop.Service do
   end
 
   def handle_info({port, {:exit_status, status}}, %{port: port} = state), do: {:stop, {:program_ended, status}, state}
-  def handle_info({:DOWN, ref, :process, _, reason}, %{monitor: ref} = state), do: {:stop, {:pool_ended, reason}, state}
+
+  def handle_info({:DOWN, ref, :process, _, reason}, %{monitor: ref} = state) do
+    await_end(state.port)
+    {:stop, {:pool_ended, reason}, state}
+  end
+
   def handle_info(_, state), do: {:noreply, state}
+
+  # The next program needs the name that this one has until it has handled its last requests.
+  defp await_end(port) do
+    with {:os_pid, program} <- Port.info(port, :os_pid) do
+      System.cmd("kill", ["-TERM", Integer.to_string(program)], stderr_to_stdout: true)
+
+      receive do
+        {^port, {:exit_status, _}} -> :ok
+      after
+        9_000 -> :ok
+      end
+    end
+  end
 
   # The program says that it listens when its whole tree is there.
   defp await_line(port) do
