@@ -208,7 +208,9 @@ TEST_CASE("Endings: the only worker that is left calls its pool, which ends: tol
             }},
         {.timeout = 2 * kit::kDeadline});
     // The other worker would be replaced, but for the end of the pool.
-    REQUIRE(Eventually([&] { return pool.Stats()["messages_queued"] == 1; }));
+    REQUIRE(Eventually([&] {
+      return fixture.workers->calls.size() == 1 && pool.Stats()["messages_queued"] == 1;
+    }));
     CHECK(fixture.node.StopProcess(pool.pid(), kit::kDeadline));
     CHECK(answer.get().value().value == 1);
   }
