@@ -82,7 +82,7 @@ class Actor : public ProcessApi, protected SplitCallbacks {
   // -- going on --
 
   // Makes the process call `next` after this handler, before any message or signal that waits:
-  // `return ContinueWith([this] { ... return gen::Continue(); });` in Init, HandleMessage or HandleEvent.
+  // `return ContinueWith([this] { ... return gen::Continue(); });` in Init or a handler that returns a Status.
   // After HandleCall (ReplyAndContinue) `next` runs when the caller has its answer; after Init it runs in the
   // first turn, for which Spawn does not wait. Use it for work that takes long or may fail, and that no
   // message may precede. `next` may return ContinueWith again, or Stop. It is not called if the process is

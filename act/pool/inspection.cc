@@ -76,8 +76,8 @@ std::vector<PoolFigures::Worker> ObserveWorkers(const gen::PoolHost& host, PoolM
     gen::WorkerProgress progress;
     if (member.worker) {
       progress = host.Progress(member.worker);
-      // The order to end is the last in its queue, and not a message.
-      if (member.drains && progress.queued > 0) --progress.queued;
+      // The order to end is the last in its mailbox, and not a message. A pool takes it before its workers are done.
+      if (member.drains && progress.has_mail) --progress.queued;
       member.handled_seen = std::max(member.handled_seen, progress.handled);
       progress.handled = member.handled_seen;
       member.expired_seen = std::max(member.expired_seen, progress.expired);
@@ -108,7 +108,10 @@ std::uint64_t CountHandled(const PoolCounters& counters,
 }
 
 std::int64_t MeanPace(const std::vector<PoolFigures::Worker>& workers, std::int64_t of_pool) {
-  if (of_pool != 0) return of_pool;
+  // One that is a pool is done with a message when it has passed it on: how long that takes says nothing.
+  const bool is_of_handling = std::none_of(
+      workers.begin(), workers.end(), [](const auto& worker) { return worker.progress.passes_on; });
+  if (of_pool != 0 && is_of_handling) return of_pool;
   std::int64_t sum = 0;
   std::int64_t known = 0;
   for (const PoolFigures::Worker& worker : workers) {

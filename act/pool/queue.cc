@@ -266,6 +266,10 @@ std::optional<PoolQueue::Item> PoolQueue::TakeFirst(Predicate may) {
   return TakeOut(*best, oldest);
 }
 
+std::optional<PoolQueue::Item> PoolQueue::TakeIf(const std::function<bool(const Item&)>& may) {
+  return TakeFirst(may);
+}
+
 std::optional<PoolQueue::Item> PoolQueue::TakeOldest() {
   return TakeFirst([](const Item& item) { return !item.returned; });
 }

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -71,6 +72,8 @@ class PoolQueue {
   [[nodiscard]] std::optional<Item> TakeOldest();
   // Takes the newest message that has not come back and is not important (core::Envelope::kFlagImportant).
   [[nodiscard]] std::optional<Item> TakeNewest();
+  // Takes the oldest message of those that `may` be taken.
+  [[nodiscard]] std::optional<Item> TakeIf(const std::function<bool(const Item&)>& may);
   [[nodiscard]] std::vector<Item> TakeAll();
   [[nodiscard]] std::size_t waiting() const noexcept { return waiting_; }
   // Returns how many of the waiting messages have come back.

@@ -59,20 +59,48 @@ bool PoolQueueForwarder::FindKey(Held& message, std::optional<std::uint64_t>& ke
   }
 }
 
+std::uint64_t PoolQueueForwarder::MemberThatAsks(const core::Envelope& request) const {
+  if (!IsRequest(request)) return 0;
+  // A process of another node may have the same number.
+  const gen::PID from = gen::PID::FromAddress(request.from);
+  const gen::PID self = host_.Self();
+  const auto asker = members_.find(from.id);
+  const bool is_own =
+      asker != members_.end() && from.node == self.node && from.creation == self.creation;
+  return is_own ? asker->second : 0;
+}
+
+bool PoolQueueForwarder::WaitsForAsker(std::uint64_t member,
+                                       std::optional<std::uint64_t> key) const {
+  if (key) return queue_.HomeOf(*key) == member;
+  const auto place = places_.find(member);
+  return place != places_.end() && replacement_.members().IsOnlyStaying(place->second.worker);
+}
+
+void PoolQueueForwarder::RefuseOfAsker(Held message, std::optional<std::uint64_t> key) {
+  Refuse(std::move(message), WaitsForItself(key ? "the worker of the request's key" : kOnlyWorker));
+}
+
+void PoolQueueForwarder::RefuseLeftAlone() {
+  if (!may_have_own_) return;
+  const auto is_alone = [this](const PoolQueue::Item& item) {
+    const std::uint64_t asker = MemberThatAsks(*item.envelope);
+    return asker != 0 && WaitsForAsker(asker, item.key);
+  };
+  while (auto item = queue_.TakeIf(is_alone)) {
+    RefuseOfAsker({std::move(item->envelope), item->given}, item->key);
+  }
+  if (queue_.waiting() == 0) may_have_own_ = false;
+}
+
 bool PoolQueueForwarder::RefuseRequest(Held& message, std::optional<std::uint64_t> key) {
   if (!IsRequest(*message.envelope)) return false;
-  // A process of another node may have the same number.
-  const gen::PID from = gen::PID::FromAddress(message.envelope->from);
-  const gen::PID self = host_.Self();
-  const auto caller = members_.find(from.id);
-  if (caller != members_.end() && from.node == self.node && from.creation == self.creation) {
-    const bool waits_for_itself =
-        key ? queue_.HomeOf(*key) == caller->second : replacement_.members().IsOnlyStaying(from);
-    if (waits_for_itself) {
-      Refuse(std::move(message),
-             WaitsForItself(key ? "the worker of the request's key" : kOnlyWorker));
+  if (const std::uint64_t asker = MemberThatAsks(*message.envelope); asker != 0) {
+    if (WaitsForAsker(asker, key)) {
+      RefuseOfAsker(std::move(message), key);
       return true;
     }
+    may_have_own_ = true;
   }
   const std::chrono::nanoseconds excess = ExcessWait();
   if (excess.count() == 0) return false;
@@ -182,11 +210,14 @@ void PoolQueueForwarder::Look(std::uint64_t member, Place& place) {
   if (std::exchange(place.busy, false)) {
     NoteHandled(host_.Now() - place.given_at);
   }
-  const std::uint64_t stashed = all_done ? 0 : place.given - done;
+  // 0 also where it is not sure: the last one may not be counted yet, or the worker has stashed other messages, too.
+  const std::uint64_t left = all_done ? 0 : place.given - done;
+  const std::uint64_t stashed = left == progress.aside ? left : 0;
   // As many as before, and these were not put back: so the last one is not among them.
-  const bool is_last_done = stashed == place.stashed && progress.unstashings == place.unstashings;
+  const bool is_last_done =
+      stashed != 0 && stashed == place.stashed && progress.stash_changes == place.stash_changes;
   place.stashed = stashed;
-  place.unstashings = progress.unstashings;
+  place.stash_changes = progress.stash_changes;
   using Handled = PoolQueue::Handled;
   queue_.Done(member, all_done ? Handled::kAll : is_last_done ? Handled::kLast : Handled::kSome);
   queue_.SetFree(member);
@@ -247,6 +278,7 @@ void PoolQueueForwarder::Resized() {
   for (const std::uint64_t number : queue_.Members()) {
     if (!members.all().contains(number)) queue_.Remove(number);
   }
+  RefuseLeftAlone();
   GiveAll();
 }
 

@@ -41,10 +41,10 @@ class PoolQueueForwarder final : public PoolForwarder {
   // What the pool knows about the worker of a member.
   struct Place {
     gen::PID worker;
-    std::uint64_t given = 0;        // messages
-    std::uint64_t stashed = 0;      // of these, when it was free last
-    std::uint64_t unstashings = 0;  // then; see gen::WorkerProgress
-    std::int64_t given_at = 0;      // the last one; ns
+    std::uint64_t given = 0;          // messages
+    std::uint64_t stashed = 0;        // of these, when it was free last
+    std::uint64_t stash_changes = 0;  // then; see gen::WorkerProgress
+    std::int64_t given_at = 0;        // the last one; ns
     bool busy = false;
   };
 
@@ -57,6 +57,13 @@ class PoolQueueForwarder final : public PoolForwarder {
   bool FindKey(Held& message, std::optional<std::uint64_t>& key);
   // Returns true, and answers the request with an error, if it cannot be taken although there is room.
   bool RefuseRequest(Held& message, std::optional<std::uint64_t> key);
+  // Returns the member whose worker has sent the request; 0: somebody else has, or it is none.
+  [[nodiscard]] std::uint64_t MemberThatAsks(const core::Envelope& request) const;
+  // Returns whether a request of this member would wait for the member itself.
+  [[nodiscard]] bool WaitsForAsker(std::uint64_t member, std::optional<std::uint64_t> key) const;
+  void RefuseOfAsker(Held message, std::optional<std::uint64_t> key);
+  // Refuses requests that came when somebody else could answer them.
+  void RefuseLeftAlone();
   // Returns those that a worker can still have, with their keys.
   std::vector<PoolQueue::Item> TakeOver(std::vector<core::EnvelopePtr> messages);
   void GiveAll();
@@ -77,6 +84,7 @@ class PoolQueueForwarder final : public PoolForwarder {
   // Members whose worker has messages from other senders, which keep it from taking the next one.
   std::vector<std::uint64_t> look_again_;
   bool accepts_ = true;
+  bool may_have_own_ = false;       // requests of workers may wait
   std::int64_t mean_handling_ = 0;  // ns, moving average
   std::int64_t measured_ = 0;       // messages that it is of, up to those that count
 };

@@ -159,8 +159,8 @@ bool PoolRotationForwarder::Place(Held& message) {
   Met met;
   if (Offer(message, met)) return true;
   // A worker that is dead will be replaced by one that has room, unless the pool ends.
-  const bool comes_one = met.dead && mode_ != Mode::kDraining;
-  const bool is_full = !comes_one && replacement_.members().pending() == 0;
+  const bool one_will_come = met.dead && mode_ != Mode::kDraining;
+  const bool is_full = !one_will_come && replacement_.members().pending() == 0;
   if (is_full && met.caller && replacement_.members().staying() == 1) {
     Refuse(std::move(message), WaitsForItself(kOnlyWorker));
     return true;

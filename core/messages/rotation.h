@@ -53,6 +53,14 @@ class Rotation {
     if (place >= array->capacity) return 0;
     return array->entries[place].load(std::memory_order_acquire);
   }
+  // Returns a position of a receiver that has just had its turn. Others may have had theirs since: it is looked for
+  // from the last turn on, backwards. Any position if it has left the ring.
+  [[nodiscard]] std::uint64_t PlaceOf(std::uint64_t receiver) const noexcept {
+    const std::uint32_t size = this->size();
+    std::uint64_t place = Turn() + size - 1;  // as the one before, and not below 0
+    for (std::uint32_t left = size; left > 1 && At(place) != receiver; --left) --place;
+    return place;
+  }
   // Returns the position of the next turn; it grows by one with each ticket.
   [[nodiscard]] std::uint64_t Turn() const noexcept {
     return ticket_.load(std::memory_order_relaxed) - base_.load(std::memory_order_relaxed);

@@ -76,6 +76,19 @@ auto Text(http::status status, std::string text) {
   return response;
 }
 
+auto Busy(std::string why) {
+  auto response = Text(http::status::service_unavailable, std::move(why));
+  response.set(http::field::retry_after, "1");
+  return response;
+}
+
+void Refuse(beast::tcp_stream& stream) {
+  auto response = Busy("there are too many connections");
+  response.keep_alive(false);
+  response.prepare_payload();
+  if (http::async_write(stream, response, node::BoostAwait(stream, kSlowest))) Discard(stream);
+}
+
 // A request with several of them has none.
 TraceParent TraceOf(const http::fields& headers) {
   constexpr const char* kHeader = "traceparent";
@@ -97,7 +110,11 @@ gen::Status Connection::HandleMessage(gen::PID from, gen::Message& message) {
   auto* accepted = message.As<Accepted>();
   if (accepted == nullptr) return Actor::HandleMessage(from, message);
   beast::tcp_stream stream(std::move(accepted->socket));
-  Serve(stream);
+  if (accepted->is_one_too_many) {
+    Refuse(stream);
+  } else {
+    Serve(stream);
+  }
   return gen::Stop(gen::Reason::Normal());
 }
 
@@ -156,9 +173,7 @@ Connection::Response Connection::Answer(const Request& request) {
     return response;
   }
   if (thumbnail.error() == gen::ErrProcessMailboxFull) {
-    auto response = Text(http::status::service_unavailable, "too many requests wait");
-    response.set(http::field::retry_after, "1");
-    return response;
+    return Busy("too many requests wait");
   }
   return Text(http::status::internal_server_error, thumbnail.error().ToString());
 }

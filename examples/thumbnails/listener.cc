@@ -1,9 +1,7 @@
 #include "listener.h"
 
-#include <array>
 #include <chrono>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
@@ -32,19 +30,6 @@ std::string WhatToDo(const boost::system::error_code& error) {
     return "; choose an --address of this machine, or 0.0.0.0 for all of them";
   }
   return "";
-}
-
-void Refuse(tcp::socket& socket) {
-  constexpr std::string_view kBusy =
-      "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n"
-      "Content-Length: 0\r\n\r\n";
-  boost::system::error_code ignored;  // it is gone either way
-  socket.non_blocking(true, ignored);
-  socket.write_some(net::buffer(kBusy.data(), kBusy.size()), ignored);
-  // Whoever closes a socket with something unread in it takes away what was written.
-  socket.shutdown(tcp::socket::shutdown_send, ignored);
-  std::array<char, 4'096> request{};
-  for (int i = 0; i < 4 && !ignored; ++i) socket.read_some(net::buffer(request), ignored);
 }
 
 }  // namespace
@@ -91,7 +76,10 @@ void Listener::AcceptAll() {
 }
 
 void Listener::Start(tcp::socket socket) {
-  if (traffic_->open >= options_.connections) return Refuse(socket);
+  const std::uint64_t open = traffic_->open;
+  if (open >= 2 * options_.connections)
+    return;  // so many are being refused that this one is closed without a word
+  const bool is_one_too_many = open >= options_.connections;
   const gen::ProcessID connections{kConnections, Node().Name()};
   // Without a time-out: who starts later would wait for its socket for ever.
   const auto connection = Call<gen::PID>(connections, act::StartChildRequest{.name = kConnections},
@@ -101,7 +89,8 @@ void Listener::Start(tcp::socket socket) {
     return;
   }
   ++traffic_->open;
-  (void)Send(*connection, Accepted{std::move(socket)});  // one that has ended has counted itself
+  (void)Send(*connection, Accepted{std::move(socket),
+                                   is_one_too_many});  // one that has ended has counted itself
 }
 
 }  // namespace thumbnails

@@ -14,6 +14,7 @@ inline constexpr const char* kListener = "listener";
 // To a connection: this is yours. Messages are moved, so a socket may be part of one.
 struct Accepted {
   boost::asio::ip::tcp::socket socket;
+  bool is_one_too_many = false;  // its client is told so, and no more
 };
 
 // To the scalers; they answer with the thumbnail.

@@ -47,10 +47,12 @@ struct WorkerProgress {
   bool busy = false;          // handles a message, or is about to
   bool current = false;       // handles a message that came through the pool
   bool ended = false;         // the process is gone; what it left behind may still be on its way
+  bool has_mail = false;      // something waits in its own mailbox; an order to end counts, too
+  bool passes_on = false;     // it is a pool: its own workers handle what it is given
   std::uint64_t expired = 0;  // of those handled, the requests skipped because their time was up
   std::uint64_t aside = 0;    // of those queued, the ones that it has stashed, or holds as a pool
   // Changes when it puts back what it has stashed; if the worker is a pool, whenever it passes a message on.
-  std::uint64_t unstashings = 0;
+  std::uint64_t stash_changes = 0;
   std::chrono::nanoseconds mean_handling{0};  // moving average, with WorkerDuty::kMeasure
   // Mean time from one message to the next while messages wait, of late, of the worker or of all workers of a pool; 0:
   // not known.

@@ -1,5 +1,6 @@
 #include <ergon/node/cluster/erlang_network.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
@@ -56,8 +57,7 @@ gen::Result<void> CheckOptions(const ErlangOptions& options) {
         CheckTime("tick_time", options.tick_time, std::chrono::seconds(1), hours(24)),
         CheckTime("handshake_timeout", options.handshake_timeout, milliseconds(10), hours(1)),
         CheckBytes("send_queue_bytes", options.send_queue_bytes, 1024, std::uint64_t{1} << 40),
-        CheckBytes("max_queued_bytes", options.max_queued_bytes, options.send_queue_bytes,
-                   std::uint64_t{1} << 40),
+        CheckBytes("max_queued_bytes", options.max_queued_bytes, 1024, std::uint64_t{1} << 40),
         CheckBytes("max_frame_bytes", options.max_frame_bytes, kLeastFrameBytes, 0xffff'ffff),
         CheckRange("max_term_depth", options.max_term_depth, 1, 100'000),
         CheckRange("max_handshakes", options.max_handshakes, 1, 10'000),
@@ -225,7 +225,7 @@ gen::Result<Settings> SettingsOf(const std::string& node, const ErlangOptions& o
   settings.max_frame_bytes = options.max_frame_bytes;
   settings.max_term_depth = static_cast<std::size_t>(options.max_term_depth);
   settings.send_queue_bytes = options.send_queue_bytes;
-  settings.max_queued_bytes = options.max_queued_bytes;
+  settings.max_queued_bytes = std::max(options.max_queued_bytes, options.send_queue_bytes);
   settings.max_new_atoms = static_cast<std::size_t>(options.max_new_atoms);
   settings.max_remote_processes = static_cast<std::size_t>(options.max_remote_processes);
   settings.observable = options.observable;

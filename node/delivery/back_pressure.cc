@@ -54,6 +54,7 @@ void BackPressure::Enter(WaitingSender& sender) {
   WaitingSenders& waiting = GetWaiting(slot);
   {
     std::lock_guard lock(waiting.mutex);
+    sender.is_served = false;
     waiting.queue.push_back(&sender);
   }
   try {
@@ -67,7 +68,7 @@ bool BackPressure::Leave(WaitingSender& sender) {
   WaitingSenders& waiting = GetWaiting(*addresses_.FindSlot(sender.to));
   // Also for the one who has been served: Wake is over then.
   std::lock_guard lock(waiting.mutex);
-  if (std::erase(waiting.queue, &sender) == 0) return false;
+  if (sender.is_served || std::erase(waiting.queue, &sender) == 0) return false;
   delivery_.CountRefused(sender.to);
   return true;
 }
@@ -112,6 +113,7 @@ bool BackPressure::ServeQueue(ProcessSlot& slot) {
     if (!sent && sent.error() == gen::ErrProcessMailboxFull) return false;
     waiting->queue.pop_front();
     sender.outcome = std::move(sent);
+    sender.is_served = true;
     sender.Wake();
   }
   return true;

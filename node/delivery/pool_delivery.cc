@@ -52,10 +52,22 @@ gen::Result<void> Delivery::ToWorker(ProcessSlot& pool, gen::PID to, core::Envel
   }
   Met met;
   if (turn == kNoTurn) met.former = FormerMark(*envelope);  // else TryWorker may have marked it
-  const core::Offered offered = core::OfferInTurn(
-      slot->rotation,
-      [&] { return turn == kNoTurn ? slot->rotation.Next() : std::exchange(turn, kNoTurn); },
-      [&](std::uint64_t worker) { return OfferTo(worker, 0, pool, *slot, to, envelope, met); });
+  core::Rotation& rotation = slot->rotation;
+  const auto offer = [&](std::uint64_t worker) {
+    const core::Offered offered =
+        worker == 0 ? core::Offered::kEnough : OfferTo(worker, 0, pool, *slot, to, envelope, met);
+    if (offered != core::Offered::kTaken) rotation.Skipped();
+    return offered;
+  };
+  const std::uint64_t first = turn == kNoTurn ? rotation.Next() : turn;
+  core::Offered offered = offer(first);
+  // Then those behind that one, by their places: the next tickets may be other senders', and this message would come to
+  // the same worker again, but not to one that has room.
+  std::uint64_t place = offered == core::Offered::kNotTaken ? rotation.PlaceOf(first) : 0;
+  for (std::uint32_t others = rotation.size(); offered == core::Offered::kNotTaken && others > 1;
+       --others) {
+    offered = offer(rotation.TakeAt(++place));
+  }
   if (offered == core::Offered::kTaken) return {};
   return NotTaken(offered, pool, *slot, to, envelope, met);
 }

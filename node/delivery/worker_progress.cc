@@ -91,7 +91,9 @@ gen::WorkerProgress Delivery::ProgressOf(gen::PID worker) const {
     const std::uint32_t taken = slot->mailbox().TakenApprox();
     progress.dropped = slot->Rare().routed_unstashed.Read() +
                        slot->Rare().routed_overflowed.load(std::memory_order_relaxed);
-    progress.queued = slot->MainMessagesApprox() + slot->AsideApprox();
+    const std::uint64_t in_mailbox = slot->MainMessagesApprox();
+    progress.has_mail = in_mailbox != 0;
+    progress.queued = in_mailbox + slot->AsideApprox();
     progress.busy = slot->activity().IsInHandler();
     if (slot->mailbox().TakenApprox() == taken) break;
     progress.busy = true;
@@ -101,13 +103,14 @@ gen::WorkerProgress Delivery::ProgressOf(gen::PID worker) const {
   // A pool that is a worker of another has handled what its own workers have, and what has come to its end
   // there otherwise: that is its own affair, with its own counters.
   if (const PoolSlot* pool = slot->pool()) {
+    progress.passes_on = slot->IsPool();
     progress.handled += pool->Settled();
     AddWorkersOf(*pool, progress);
   }
   progress.expired = slot->Rare().routed_expired.Read();
   // After `handled`, so that it is seen when what was put back has been handled.
-  progress.unstashings = slot->Rare().unstashings.Read();
-  if (slot->IsPool()) progress.unstashings += progress.passed;
+  progress.stash_changes = slot->Rare().unstashings.Read();
+  if (slot->IsPool()) progress.stash_changes += progress.passed;
   progress.aside = slot->AsideApprox();
   progress.mean_handling =
       std::chrono::nanoseconds(slot->Rare().mean_handling.load(std::memory_order_relaxed));

@@ -56,8 +56,8 @@ struct ErlangOptions {
   // takes next to nothing, less than 64 KiB, of the bytes in `tick_time`. At least 1 KiB.
   std::size_t send_queue_bytes = 1024 * 1024;
   // Exit signals, the ends that monitors are told of, news of groups and answers that are on their way never wait. A node
-  // for which more than this many bytes wait is disconnected, and whoever is concerned is told so. At least
-  // send_queue_bytes.
+  // for which more than this many bytes wait is disconnected, and whoever is concerned is told so. At least 1 KiB; less than
+  // send_queue_bytes counts as that.
   std::size_t max_queued_bytes = std::size_t{1024} * 1024 * 1024;
   // Limits for what other nodes send. A node that exceeds one is disconnected, except for new atoms: a term that would
   // need one more stays a dist::Term. Larger frames and deeper terms are not sent either; the error is kIncorrect. An

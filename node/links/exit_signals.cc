@@ -83,15 +83,13 @@ gen::Result<void> ExitSignals::StopAfterQueue(gen::PID pid, const gen::Reason& r
   if (!asked) return asked;
   slot->end_requests().NoteStopAsked(GenerationOf(pid));
   Interrupt(*slot, pid, nullptr);  // it may be in AwaitOrStop
-  ResumeHeld(pid);                 // nobody may be left to do so
+  // Sequentially consistent; partner: ProcessRunner::SetSuspended. Nobody may be left to resume it. A pool may hold
+  // its Main lane, in which the order waits: the signal makes it look again (ProcessRunner::TakesMain).
+  if (slot->IsHeld() || slot->IsPool()) Resume(pid);
   return asked;
 }
 
-void ExitSignals::ResumeHeld(gen::PID pid) {
-  const ProcessSlot* const slot = addresses_.Find(pid);
-  // Sequentially consistent; partner: ProcessRunner::SetSuspended. A pool may hold its Main lane, in which an order to end
-  // waits: the signal makes it look again (ProcessRunner::TakesMain).
-  if (slot == nullptr || (!slot->IsHeld() && !slot->IsPool())) return;
+void ExitSignals::Resume(gen::PID pid) {
   auto resume =
       core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResume), core::Lane::kUrgent);
   resume->from = addresses_.NodePid().ToAddress();

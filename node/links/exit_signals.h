@@ -32,8 +32,8 @@ class ExitSignals {
   gen::Result<void> Kill(gen::PID pid);
   // Asks a process to end with `reason` after what waits in its Main lane now.
   gen::Result<void> StopAfterQueue(gen::PID pid, const gen::Reason& reason);
-  // Resumes a process that is suspended, or a pool that holds its Main lane, which looks at it again.
-  void ResumeHeld(gen::PID pid);
+  // Resumes a process that is suspended, or will be by an order that is on its way.
+  void Resume(gen::PID pid);
 
   // Returns whether an envelope ends the process, whatever the behaviour would do with it.
   [[nodiscard]] bool IsStop(const ProcessSlot& slot, const core::Envelope& envelope) const {

@@ -147,7 +147,7 @@ void Process::SetDuty(gen::PID worker, gen::WorkerDuty duty) {
   if (ProcessSlot* slot = rooms_.addresses.Find(worker)) slot->routed_work().SetDuty(duty);
 }
 
-void Process::ResumeWorker(gen::PID worker) { rooms_.exit_signals.ResumeHeld(worker); }
+void Process::ResumeWorker(gen::PID worker) { rooms_.exit_signals.Resume(worker); }
 
 void Process::SetWorkerMailboxSize(gen::PID worker, std::uint32_t messages) {
   ProcessSlot* const slot = rooms_.addresses.Find(worker);

@@ -474,6 +474,7 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
     gen::WorkerProgress progress;
     progress.handled = progress.passed = worker.handled;
     progress.queued = worker.queue.size();
+    progress.has_mail = progress.queued != 0;
     progress.busy = worker.busy;
     return progress;
   }

@@ -30,6 +30,7 @@ TEST_CASE("pool: asked to end, it takes nothing more and its workers drain") {
     CHECK_FALSE(f.host.ended);
     CHECK(f.host.Send(5).error() == gen::ErrProcessTerminated);
     CHECK(ToldReason(f, 101) == reason);
+    CHECK((f.host.At(101).is_resumed && f.host.At(102).is_resumed));
     CHECK(f.Inspect().at("state") == "stopping");
     f.host.Work(101);
     f.host.Run();

@@ -159,6 +159,8 @@ class Test:
         self.check('of which 100 are in the page', rows == 101, rows)
         self.browser.run('document.querySelector("#search").value = ""; document.querySelector("#search").oninput()')
         self.browser.type('#search', '<script>')
+        self.wait('one process has such a name', lambda: self.browser.text('#count'),
+                  lambda seen: seen.startswith('1 of '))
         self.shows('#processes', '<script>', 'a name that is a script is a text')
         self.check('and does not run', 'taken' not in self.browser.run('return document.title'))
 
@@ -197,21 +199,21 @@ class Test:
 
     def pools(self):
         self.view('pools')
-        self.shows('.pool:first-child', 'of 4 workers busy', 'a pool of four')
-        self.browser.click('.pool:first-child .actions button:nth-child(1)')
-        self.shows('.pool:first-child', 'of 5 workers busy', 'has a worker more after a click')
-        self.browser.click('.pool:first-child .actions button:nth-child(2)')
-        self.shows('.pool:first-child', 'of 4 workers busy', 'and one fewer after another one')
-        members = self.browser.run('return document.querySelectorAll(".pool:first-child .member").length')
+        self.shows('.pool:first-of-type', 'of 4 workers busy', 'a pool of four')
+        self.browser.click('.pool:first-of-type .actions button:nth-child(1)')
+        self.shows('.pool:first-of-type', 'of 5 workers busy', 'has a worker more after a click')
+        self.browser.click('.pool:first-of-type .actions button:nth-child(2)')
+        self.shows('.pool:first-of-type', 'of 4 workers busy', 'and one fewer after another one')
+        members = self.browser.run('return document.querySelectorAll(".pool:first-of-type .member").length')
         self.check('each with its bar', members == 4, members)
-        self.browser.run('document.querySelector(".pool:nth-child(2) h2 button").focus()')
+        self.browser.run('document.querySelector(".pool:nth-of-type(2) h2 button").focus()')
         self.browser.press(ENTER)
         self.shows('#process', '2..8 workers, a wait of 20 ms', 'its heading opens how it chooses its size')
         self.browser.press(ESCAPE)
         self.wait('Escape leads back to its heading', lambda: self.browser.run(
-            'return document.activeElement === document.querySelector(".pool:nth-child(2) h2 button")'))
+            'return document.activeElement === document.querySelector(".pool:nth-of-type(2) h2 button")'))
         self.check('when another pool goes, the focus stays with its own', self.browser.run(
-            'const button = document.querySelector(".pool:nth-child(2) .actions button"); button.focus(); '
+            'const button = document.querySelector(".pool:nth-of-type(2) .actions button"); button.focus(); '
             'replace($("pools"), ...Array.from($("pools").children).slice(1)); '
             'return document.activeElement === button'))
         self.browser.run('refresh()')

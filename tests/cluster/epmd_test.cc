@@ -1,9 +1,19 @@
 #include <ergon/node/cluster/handshake/epmd.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <doctest/doctest.h>
+
+#include <cluster/client.h>
+#include <cluster/cluster.h>
 
 namespace ergon::dist::epmd_test {
 namespace {
@@ -16,23 +26,27 @@ std::string Bytes(std::initializer_list<int> bytes) {
   return text;
 }
 
-// Sets ERL_EPMD_PORT, and puts back what it was.
-class PortVariable {
+// Sets a variable of the environment, and puts back what it was.
+class Variable {
  public:
-  explicit PortVariable(const char* value) {
-    const char* former = std::getenv(kName);
+  Variable(const char* name, const char* value) : name_(name) {
+    const char* former = std::getenv(name);
     if (former != nullptr) former_ = former;
     had_one_ = former != nullptr;
-    value == nullptr ? ::unsetenv(kName) : ::setenv(kName, value, 1);
+    value == nullptr ? ::unsetenv(name) : ::setenv(name, value, 1);
   }
-  ~PortVariable() { had_one_ ? ::setenv(kName, former_.c_str(), 1) : ::unsetenv(kName); }
-  PortVariable(const PortVariable&) = delete;
-  PortVariable& operator=(const PortVariable&) = delete;
+  ~Variable() { had_one_ ? ::setenv(name_, former_.c_str(), 1) : ::unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
 
  private:
-  static constexpr const char* kName = "ERL_EPMD_PORT";
+  const char* const name_;
   std::string former_;
   bool had_one_ = false;
+};
+class PortVariable : public Variable {
+ public:
+  explicit PortVariable(const char* value) : Variable("ERL_EPMD_PORT", value) {}
 };
 
 // "cpp" at port 4711, hidden, versions 6 to 6, without anything else.
@@ -57,6 +71,36 @@ TEST_CASE("epmd: its port is that of the environment, or the usual one") {
     CHECK(port.error().detail() ==
           "ERL_EPMD_PORT: '" + std::string(wrong) + "' is outside 1..65535");
   }
+}
+
+TEST_CASE("epmd: a program of that name that stays in the foreground does not hold the start up") {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("ergon_epmd_" + std::to_string(::getpid()));
+  std::filesystem::create_directory(folder);
+  const std::filesystem::path script = folder / "epmd";
+  const std::filesystem::path pipe = folder / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), S_IRUSR | S_IWUSR) == 0);
+  std::ofstream(script) << "#!/bin/sh\nread -r end <" << pipe.string() << '\n';
+  REQUIRE(::chmod(script.c_str(), S_IRWXU) == 0);
+  {
+    ErlangOptions options = ClusterOptions();  // first: it may start an EPMD
+    const Variable path("PATH", folder.c_str());
+    options.listen = true;
+    options.epmd_port = FreePort();
+    options.start_epmd = true;
+    options.handshake_timeout = std::chrono::milliseconds(20);
+    kit::LogCapture log;
+    gen::NodeOptions node;
+    node.network = Erlang(options);
+    CHECK(node::Start("foreground@127.0.0.1", log.Into(node)).error() == gen::ErrNoConnection);
+  }
+  int end = -1;  // of the script, which still waits for it
+  CHECK(kit::Eventually([&] {
+    end = ::open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    return end >= 0;
+  }));
+  ::close(end);
+  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("epmd: requests, byte for byte") {

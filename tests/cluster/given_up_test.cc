@@ -1,4 +1,5 @@
 // Requests of other nodes whose callers wait no more: withdrawn, as by a time-out of this node.
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <memory>
@@ -180,7 +181,8 @@ TEST_CASE("given up: a lost connection withdraws what its callers have asked for
   NodeForPeers t("given_up_lost");
   kit::Gate gate(t.node);
   const auto handled = std::make_shared<HandledLines>(10);
-  t.node.SpawnRegister("actor", gen::Factory<LineHandler>(gate.pid(), handled)).value();
+  const gen::PID actor =
+      t.node.SpawnRegister("actor", gen::Factory<LineHandler>(gate.pid(), handled)).value();
   ErlangPeer stays(t.node, "stays@127.0.0.1", t.port());
   ErlangPeer goes(t.node, "goes@127.0.0.1", t.port());
   Ask(stays, "actor", 0).Flush();
@@ -189,7 +191,13 @@ TEST_CASE("given up: a lost connection withdraws what its callers have asked for
   goes.FlushAndWait();
   Ask(stays, "actor", 9).FlushAndWait();
   goes.Close();
-  REQUIRE(kit::Eventually([&] { return !goes.IsConnected(); }));
+  // Its connection is out of the list before its requests are withdrawn, and its monitors with them.
+  REQUIRE(kit::Eventually([&] {
+    const auto info = t.node.ProcessInfo(actor);
+    return info && std::ranges::none_of(info->monitored_by, [](gen::PID by) {
+             return by.node == gen::Atom("goes@127.0.0.1");
+           });
+  }));
   gate.Open();
   REQUIRE(kit::Eventually([&] { return t.node.MessageBalance().dropped_expired == 8; }));
   REQUIRE(kit::Eventually([&] { return handled->Numbers().size() == 2; }));

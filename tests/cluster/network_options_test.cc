@@ -42,8 +42,8 @@ TEST_CASE("network options: what is wrong is told with its line") {
         "f:3: network.tik_time: unknown, the nearest is network.tick_time");
   CHECK(StartProblem("[network]\nmax_handshakes = \"few\"") ==
         "f:2: network.max_handshakes: \"few\", must be a whole number");
-  CHECK(StartProblem("[network]\nsend_queue_bytes = 5000\nmax_queued_bytes = 4999") ==
-        "f:3: network: max_queued_bytes: 4999 is outside 5000..1099511627776");
+  CHECK(StartProblem("[network]\nmax_queued_bytes = 1023") ==
+        "f:2: network: max_queued_bytes: 1023 is outside 1024..1099511627776");
   CHECK(StartProblem("\n[network]\nmax_handshakes = 0") ==
         "f:3: network: max_handshakes: 0 is outside 1..10000");
   CHECK(StartProblem("[network]\nlisten = true\nlisten_address = \"here\"") ==

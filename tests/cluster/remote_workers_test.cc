@@ -235,7 +235,7 @@ TEST_CASE("remote workers: messages and requests reach workers that are spread o
     }));
   });
   CHECK(act::Stats(cluster.a, pool)->worker_behavior == "ergon::dist::RemoteWorker");
-  CHECK(act::Stats(cluster.a, pool)->forwarded == 62);
+  CHECK(kit::Eventually([&] { return act::Stats(cluster.a, pool)->forwarded == 62; }));
   CHECK(kit::Eventually([&] { return act::Stats(cluster.a, pool)->handled == 62; }));
 }
 

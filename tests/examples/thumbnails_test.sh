@@ -146,7 +146,10 @@ printf 'GET /other HTTP/1.1\r\nHost: here\r\n\r\n' >&3
 read -r -t 20 first <&3
 check 'one connection' is "${first%$'\r'}" 'HTTP/1.1 404 Not Found'
 exec 4<>"/dev/tcp/127.0.0.1/$port"
-check 'more are refused' is "$(timeout 20 cat <&4 | tr -d '\r' | head -n 2 | paste -sd,)" 'HTTP/1.1 503 Service Unavailable,Retry-After: 1'
+printf 'GET /other HTTP/1.1\r\nHost: here\r\n\r\n' >&4
+timeout 20 cat <&4 | tr -d '\r' >refused
+check 'more are refused' is "$(sed -n '1p;$p' refused | paste -sd,)" 'HTTP/1.1 503 Service Unavailable,there are too many connections'
+check 'and may try again' grep -q '^Retry-After: 1$' refused
 exec 4>&- 3>&-
 again() { is "$(http $'GET /other HTTP/1.0\r\n\r\n')" '404 there is only /thumbnail' 2>/dev/null >&2; }
 check 'until it has gone' eventually again

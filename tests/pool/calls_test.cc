@@ -306,6 +306,27 @@ TEST_CASE("The only worker calls its own pool: told at once, no silent hang") {
   CHECK(pool.EventuallyAtRest());
 }
 
+TEST_CASE("A worker's call waits at its pool when the other worker is taken out: told at once") {
+  kit::NodeFixture fixture;
+  act::PoolOptions options = fixture.Options(2);
+  options.strategy = act::PoolStrategy::SharedQueue();
+  auto pool = fixture.StartPool(options);
+  kit::Gate gate(fixture.node);
+  fixture.node.Send(pool.pid(), Job{0, Hold(gate)}).value();
+  REQUIRE(Eventually([&] { return gate.Entered() == 1; }));
+  auto answer = fixture.node.CallAsync<Answer>(pool.pid(), Ask{1, AskOwnPool(gen::kInfinite)},
+                                               {.timeout = kit::kDeadline});
+  REQUIRE(Eventually(
+      [&] { return fixture.workers->calls.size() == 1 && pool.Stats()["messages_queued"] == 1; }));
+  CHECK(pool.Shrink(1).value() == 1);  // the worker at the gate: it is its turn
+  REQUIRE(pool.Workers() == fixture.workers->calls.WorkersOf(1));
+  const auto told = answer.get();
+  REQUIRE_FALSE(told.has_value());
+  CHECK(told.error() == gen::ErrDeadlock);
+  gate.Open();
+  CHECK(pool.EventuallyAtRest());
+}
+
 TEST_CASE("All workers call their own pool at once: one is told of the deadlock, at once") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(2);

@@ -4,6 +4,7 @@
 #include <future>
 #include <map>
 
+#include <kit/manual_time.h>
 #include <kit/node_fixture.h>
 #include <kit/strategies.h>
 #include <kit/threads.h>
@@ -477,7 +478,8 @@ TEST_CASE("Endings: workers of inner pools crash while inner pools leave: each m
 }
 
 TEST_CASE("Endings: by key: a graceful stop does not wait for a place that nobody will take soon") {
-  kit::NodeFixture fixture;
+  const kit::ManualTime time;  // who has lived for a second has not failed at once
+  kit::NodeFixture fixture(time.Into());
   auto options = With(fixture.Options(2), kit::ByValue());
   options.restart_backoff_min = 1h;
   options.restart_backoff_max = 1h;

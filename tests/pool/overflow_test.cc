@@ -44,6 +44,38 @@ struct CrowdedPool {
   std::vector<gen::PID> workers;
 };
 
+TEST_CASE("A full worker is passed by, however many send at once") {
+  constexpr int kBound = 1000;
+  constexpr int kSenders = 4;
+  constexpr int kEach = 200;  // all of them have room at the other worker
+  kit::NodeFixture fixture;
+  auto pool = fixture.StartPool(fixture.Options(2, kBound));
+  const gen::PID full = pool.Workers()[0];
+  const gen::PID other = pool.Workers()[1];
+  kit::Gate gate(fixture.node);
+  fixture.HoldEach(gate, {full});
+  while (fixture.node.Send(full, Job{-1})) {
+  }
+  std::atomic<int> refused{0};
+  for (int round = 0; round < 20; ++round) {
+    {
+      std::vector<std::jthread> senders;
+      for (int i = 0; i < kSenders; ++i) {
+        senders.emplace_back([&] {
+          for (int value = 0; value < kEach; ++value) {
+            refused += fixture.node.Send(pool.pid(), Job{value}) ? 0 : 1;
+          }
+        });
+      }
+    }
+    REQUIRE(Eventually([&] { return fixture.node.ProcessInfo(other)->messages_queued == 0; }));
+  }
+  CHECK(refused == 0);
+  CHECK(pool.Stats()["messages_unhandled"] == 0);
+  gate.Open();
+  CHECK(pool.EventuallyAtRest());
+}
+
 TEST_CASE("All full, drop newest: the message is dropped and counted, a call is told") {
   CrowdedPool full(gen::Mailbox::Bounded(2, gen::Overflow::kDropNewest));
   auto& node = full.fixture.node;

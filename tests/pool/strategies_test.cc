@@ -244,7 +244,7 @@ TEST_CASE(
   for (int value = 1; value <= 100; ++value) fixture.Send(pool, value);
   REQUIRE(Eventually([&] { return handled.size() == 200; }));
   const auto of_first = handled.ValuesOf(first).size();
-  CHECK(of_first < 200);
+  CHECK(of_first < 180);  // about half of the second hundred go to the other worker
   CHECK(of_first > 100);
   for (const gen::PID worker : pool.Workers()) fixture.node.Send(worker, Job{-1}).value();
   REQUIRE(Eventually([&] { return handled.Times(0) == 2; }));

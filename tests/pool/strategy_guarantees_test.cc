@@ -206,6 +206,7 @@ TEST_CASE("Strategies: a pool that ends in order handles what waits; a killed on
     for (const bool kill : {false, true}) {
       kit::NodeFixture fixture;
       auto pool = fixture.StartPool(With(fixture.Options(2), strategy));
+      const auto workers = pool.Workers();
       kit::Gate gate(fixture.node);
       for (int value = 0; value < 50; ++value) {
         fixture.node.Send(pool.pid(), Job{value, Hold(gate)}).value();
@@ -215,7 +216,8 @@ TEST_CASE("Strategies: a pool that ends in order handles what waits; a killed on
       (void)pool.Stats();
       if (kill) {
         fixture.node.Kill(pool.pid()).value();
-        REQUIRE(fixture.EventuallyGone(pool.pid()));
+        // The pool is gone before its workers are told.
+        for (const gen::PID worker : workers) REQUIRE(fixture.EventuallyGone(worker));
       } else {
         pool.End(gen::Reason::Normal()).value();
       }

@@ -148,6 +148,12 @@ void Load::CheckAtRest(Verdict& verdict) {
     verdict.Check(filled, "{} is not started again", place.title);
     if (filled && place.ward.pool) CheckPool(node_, place.title, *holder, verdict, losses_);
   }
+  // What has begun to end may be between its end and those who are told.
+  (void)WaitUntil([&] {
+    Verdict now;
+    CheckRelations(node_, now);
+    return now.holds();
+  });
   CheckRelations(node_, verdict);
 }
 

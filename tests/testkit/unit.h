@@ -166,6 +166,7 @@ class Unit {
   // type.
   template <class R>
   static core::EnvelopePtr MakeAnswer(gen::Result<R> result) {
+    static_assert(!std::is_void_v<R>, "an answer has a value");
     if (!result) return gen::detail::MakeErrorResponse(std::move(result.error()));
     return MakeAnswer(std::move(*result));
   }

@@ -49,8 +49,8 @@ enum class SentAs : std::uint8_t {
 //
 // Signals may be sent from the beginning; they wait until the connection is up.
 //
-// All bytes that wait to be sent count towards Settings::send_queue_bytes. When more wait than Settings::max_queued_bytes,
-// the peer is gone. Above the first
+// All bytes that wait to be sent count. When a signal is to be sent and more than Settings::max_queued_bytes wait, the peer
+// is given up. Above Settings::send_queue_bytes
 //  - messages and requests of this node wait, see Accepts;
 //  - a peer that takes next to nothing of the bytes for Settings::tick_time is gone, whatever it sends meanwhile.
 // When as many bytes of answers wait, no frame is handled that would make this node answer more, see ReadHold.

@@ -59,8 +59,8 @@ class ReadHold {
   }
   // Puts the frame of a signal aside, with its length. Returns false if there is no room for it.
   bool Put(std::string_view frame, gen::PID sender);
-  // Returns whether the frame that was refused last need not be refused again: it fits, or nothing is put aside. What is
-  // refused is looked at as a whole each time.
+  // Returns whether the frame that was refused last need not be refused again, for which it would be parsed anew: it fits,
+  // or nothing is put aside.
   [[nodiscard]] bool HasRoomForRefused() const noexcept {
     return IsEmpty() || bytes_ + refused_ <= kMostTimes * bound_;
   }

@@ -23,6 +23,7 @@ namespace {
 constexpr int kEpmdAttempts = 10;  // to find an EPMD that has just been started
 constexpr std::chrono::milliseconds kEpmdPause{100};
 constexpr std::chrono::milliseconds kLongestEpmdPause{10'000};
+constexpr std::chrono::milliseconds kChildPause{5};  // between two looks at what was started
 
 }  // namespace
 
@@ -145,8 +146,11 @@ gen::Result<void> Registration::StartEpmd() const {
                                   "(epmd is a program of the Debian package erlang-base)",
                                   settings_.epmd_port, std::system_category().message(problem)));
   }
-  // It goes into the background at once.
-  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  // It goes into the background at once. One that does not, as a script of that name may, serves as well, and nobody
+  // waits for its end.
+  const auto end = std::chrono::steady_clock::now() + settings_.handshake_timeout.Now();
+  while (::waitpid(child, nullptr, WNOHANG) == 0 && std::chrono::steady_clock::now() < end) {
+    tasks_.Sleep(kChildPause);
   }
   return {};
 }

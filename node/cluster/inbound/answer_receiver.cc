@@ -178,7 +178,7 @@ void AnswerReceiver::HandleSpawnReply(Connection& connection, const Signal& sign
                needs_.delivery.IsAwaited(found->second.local, needs_.addresses.RefOf(*number))) {
       if (node::IsName(found->second.remote)) {
         found->second.remote = signal.from;  // RemoteCode there tells when its Init is done
-      } else {                               // a second process for one call
+      } else if (found->second.remote != signal.from) {  // a second process for one call
         EndAbandoned(connection, needs_.addresses.NodePid(), signal.from, SentAs::kAnswer);
       }
       return;

@@ -92,17 +92,17 @@ async function refresh() {
   clearTimeout(timer);
   if (asking) asking.abort();
   const mine = asking = new AbortController();
-  const late = setTimeout(() => mine.abort(new Error('the node has not answered for 40 s')), 40000);
+  const tell = (problem) => { $('problem').textContent = problem; $('problem').hidden = problem === ''; };
+  const late = setTimeout(() => tell('the node has not answered for 40 s'), 40000);
   let problem = '';
-  // The process, too, if the view cannot be had.
-  for (const show of [shows[current()], showProcess]) {
+  // The process, too, if the view cannot be had; and first what all of them need to know.
+  for (const show of [...(knowsNode ? [] : [showNode]), shows[current()], showProcess]) {
     try { await show(); } catch (error) { problem = problem || error.message; }
     if (mine !== asking) break;
   }
   clearTimeout(late);
   if (mine !== asking) return;  // another refresh has begun
-  $('problem').textContent = problem;
-  $('problem').hidden = problem === '';
+  tell(problem);
   clearTimeout(timer);
   if ($('live').checked && !document.hidden) timer = setTimeout(refresh, period);
 }
@@ -123,7 +123,8 @@ $('token-form').onsubmit = (event) => {
   event.preventDefault();
   token = $('token').value;
   $('token').value = '';
-  showNode().catch(() => {}).then(refresh);  // which tells whether there are actions
+  knowsNode = false;  // whether there are actions
+  refresh();
 };
 document.onvisibilitychange = refresh;
 document.onkeydown = (event) => {
@@ -136,8 +137,7 @@ document.onkeydown = (event) => {
   $('search').focus();
 };
 window.onhashchange = choose;
-// What the other views need to know first.
-showNode().catch(() => {}).then(choose);
+choose();
 )page";
 
 }  // namespace

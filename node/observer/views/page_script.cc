@@ -14,6 +14,7 @@ let last = null;   // the node's figures before, for rates
 let timer = 0;
 let asking = null;  // stops what refresh asks for, when it is refreshed anew
 let actions = false;  // whether the observer takes them
+let knowsNode = false;  // and the node's name
 
 function element(name, text, className) {
   const made = document.createElement(name);
@@ -56,7 +57,7 @@ function keyed(button, ...key) {
 function focusOn(key, within) {
   const found = Array.from(within.querySelectorAll('button')).find((button) => button.dataset.key === key);
   if (found) found.focus({preventScroll: true});
-  return found !== undefined;
+  return found !== undefined && document.activeElement === found;  // it may be hidden
 }
 function actionButton(title, who, path, question) {
   const button = keyed(element('button', title), title, who);
@@ -125,6 +126,7 @@ async function showNode() {
   const node = await ask('/api/node');
   $('node').textContent = node.node;
   actions = node.actions;
+  knowsNode = true;
   document.title = node.node + ' - Ergon';
   // Figures have the age of the node; what is told again has the same, and the rates of before.
   const time = node.uptime_seconds;
@@ -232,6 +234,7 @@ function closeProcess() {
   if (shown === null) return;
   shown = null;
   $('process').hidden = true;
+  if (['INPUT', 'SELECT'].includes(document.activeElement.tagName)) return;  // there somebody goes on typing
   if (!focusOn(opener, document)) document.querySelector('nav a[aria-current]').focus();
 }
 

@@ -121,6 +121,8 @@ TEST_CASE(
   CHECK(MeanPace(figures.workers, 3) == 3);
   figures.workers[1].progress.mean_handling = std::chrono::milliseconds(1);
   CHECK(MeanPace(figures.workers, 0) == 4'000'000);
+  figures.workers[1].progress.passes_on = true;  // a pool, which is given each message at once
+  CHECK(MeanPace(figures.workers, 3) == 4'000'000);
   figures.workers[2].progress.busy = true;
   CHECK(LongestNow(figures.workers) == 1'000'000);
   figures.workers[2].progress.lasted = std::chrono::seconds(3);

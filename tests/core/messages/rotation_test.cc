@@ -66,6 +66,24 @@ TEST_CASE("rotation: growth appends, far beyond the first capacity") {
   CHECK(Turns(rotation, 500) == expected);
 }
 
+TEST_CASE("rotation: the place of a receiver is found, however many turns others have had since") {
+  for (const int since : {0, 1, 3, 17}) {
+    Rotation rotation;
+    rotation.Publish({1, 2, 3, 4, 5});
+    (void)Turns(rotation, 7);
+    CHECK(rotation.Next() == 3);
+    (void)Turns(rotation, since);
+    std::uint64_t place = rotation.PlaceOf(3);
+    Receivers others;
+    for (int i = 0; i < 4; ++i) others.push_back(rotation.TakeAt(++place));
+    CHECK(others == Receivers{4, 5, 1, 2});
+  }
+  Rotation alone;
+  alone.Publish({9});
+  CHECK(alone.Next() == 9);
+  CHECK(alone.At(alone.PlaceOf(9)) == 9);
+}
+
 TEST_CASE("rotation: shrinking takes from the head") {
   Rotation rotation;
   rotation.Publish({1, 2, 3, 4, 5});
