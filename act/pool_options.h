@@ -42,13 +42,14 @@ struct PoolOptions {
   // Which worker gets a message. ByKey and SharedQueue keep the messages in an order of their own and cannot be
   // combined with a worker_mailbox that is ordered by priority.
   PoolStrategy strategy = {};
-  // A message that would wait longer than this before its handler starts is refused at once: the sender or
-  // caller gets kOverloaded, and Error::RetryAfter says when there will be room again. The wait is an estimate:
-  // how many messages wait, at the recent pace of the workers (PoolStats). Of a worker that is a pool it is that of
-  // its own workers, once they have handled some in a row; a pool that places its messages itself (ByKey, SharedQueue,
-  // Broadcast) shows none as a worker. Messages that the pool itself keeps, because no worker is ready or because its
-  // strategy keeps them, are not refused before it has looked: give a bound of the mailboxes, too. 0: no limit. Must be
-  // 0 with the strategy Broadcast.
+  // A message that would wait longer than this before its handler starts is refused at once: the sender or caller gets
+  // kOverloaded, and Error::RetryAfter says when there will be room again. The wait is an estimate: how many messages
+  // wait, at the recent pace of the workers (PoolStats). Of a worker that is a pool it is that of its own workers,
+  // once they have handled some in a row; a pool that places its messages itself (ByKey, SharedQueue, Broadcast) shows
+  // none as a worker, and with workers that are pools it knows only how quickly these pass messages on: give the limit
+  // to those then. Messages that the pool itself keeps, because no worker is ready or because its strategy keeps them,
+  // are not refused before it has looked: give a bound of the mailboxes, too. 0: no limit. Must be 0 with the strategy
+  // Broadcast.
   std::chrono::nanoseconds admission_limit{0};
   // The arguments that the Init of each worker gets.
   gen::Args worker_args = {};

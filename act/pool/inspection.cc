@@ -119,7 +119,7 @@ std::int64_t MeanPace(const std::vector<PoolFigures::Worker>& workers, std::int6
     sum += pace;
     known += pace == 0 ? 0 : 1;
   }
-  return known == 0 ? 0 : sum / known;
+  return known == 0 ? of_pool : sum / known;
 }
 
 std::int64_t LongestNow(const std::vector<PoolFigures::Worker>& workers) {

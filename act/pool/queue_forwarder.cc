@@ -116,6 +116,7 @@ std::vector<PoolQueue::Item> PoolQueueForwarder::TakeOver(std::vector<core::Enve
     Held message{std::move(envelope), false};
     std::optional<std::uint64_t> key;
     if (!Salvage(message) || !FindKey(message, key)) continue;
+    if (MemberThatAsks(*message.envelope) != 0) may_have_own_ = true;
     items.push_back({std::move(message.envelope), message.given, key});
   }
   return items;

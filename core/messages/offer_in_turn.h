@@ -1,5 +1,5 @@
-// The one loop over the receivers of a rotation, for a sender in its own thread (node/delivery) and for the owner in
-// its turn (act/pool).
+// A loop over the receivers of a rotation: for the owner in its turn (act/pool), and for a sender that goes by rules
+// (node/delivery, whose other senders have a loop of their own: the next ticket may be another one's).
 #pragma once
 
 #include <cstdint>

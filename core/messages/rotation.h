@@ -5,7 +5,7 @@
 //
 // Only the owner changes the ring, while senders read it. That is safe without versions, because every entry ever
 // visible is a receiver of this ring, or was one: a sender that reads in the middle of a change gives an early turn to
-// a receiver, or finds that the receiver is gone and takes the next ticket. Memory is never freed while senders may
+// a receiver, or finds that the receiver is gone and goes on with the next one. Memory is never freed while senders may
 // read it: a ring that outgrows its capacity keeps the smaller array until the rotation is destroyed (the sizes are
 // geometric, so the kept arrays are together smaller than the current one).
 #pragma once

@@ -118,8 +118,6 @@ gen::Status Connection::HandleMessage(gen::PID from, gen::Message& message) {
   return gen::Stop(gen::Reason::Normal());
 }
 
-void Connection::Terminate(const gen::Reason&) { --traffic_->open; }
-
 // All of a connection's life, from top to bottom. Wherever it waits it holds no thread.
 void Connection::Serve(beast::tcp_stream& stream) {
   beast::flat_buffer buffer;

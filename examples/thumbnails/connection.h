@@ -25,7 +25,6 @@ class Connection : public ergon::act::Actor {
   using Response = boost::beast::http::response<boost::beast::http::string_body>;
 
   ergon::gen::Status HandleMessage(ergon::gen::PID from, ergon::gen::Message& message) override;
-  void Terminate(const ergon::gen::Reason& reason) override;
 
   void Serve(boost::beast::tcp_stream& stream);
   Response Answer(const Request& request);

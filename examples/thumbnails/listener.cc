@@ -76,10 +76,9 @@ void Listener::AcceptAll() {
 }
 
 void Listener::Start(tcp::socket socket) {
-  const std::uint64_t open = traffic_->open;
-  if (open >= 2 * options_.connections)
-    return;  // so many are being refused that this one is closed without a word
-  const bool is_one_too_many = open >= options_.connections;
+  const bool is_one_too_many = traffic_->open >= options_.connections;
+  // So many are being refused that this one is closed without a word.
+  if (is_one_too_many && traffic_->refusing >= options_.connections) return;
   const gen::ProcessID connections{kConnections, Node().Name()};
   // Without a time-out: who starts later would wait for its socket for ever.
   const auto connection = Call<gen::PID>(connections, act::StartChildRequest{.name = kConnections},
@@ -88,9 +87,9 @@ void Listener::Start(tcp::socket socket) {
     Log().Warning("a connection is refused: {}", connection.error());
     return;
   }
-  ++traffic_->open;
-  (void)Send(*connection, Accepted{std::move(socket),
-                                   is_one_too_many});  // one that has ended has counted itself
+  auto& counter = is_one_too_many ? traffic_->refusing : traffic_->open;
+  // One that has ended meanwhile has been told to, and so has this process.
+  (void)Send(*connection, Accepted{std::move(socket), is_one_too_many, Count(traffic_, counter)});
 }
 
 }  // namespace thumbnails

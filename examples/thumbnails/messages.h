@@ -4,6 +4,7 @@
 #include <boost/asio/ip/tcp.hpp>
 
 #include "image.h"
+#include "traffic.h"
 
 namespace thumbnails {
 
@@ -15,6 +16,7 @@ inline constexpr const char* kListener = "listener";
 struct Accepted {
   boost::asio::ip::tcp::socket socket;
   bool is_one_too_many = false;  // its client is told so, and no more
+  Counted counted;               // until the connection has ended
 };
 
 // To the scalers; they answer with the thumbnail.

@@ -106,6 +106,7 @@ bool BackPressure::ServeQueues(ProcessSlot& slot) {
 bool BackPressure::ServeQueue(ProcessSlot& slot) {
   WaitingSenders* const waiting = WaitingAt(slot);
   if (waiting == nullptr) return true;
+  const LateDrops late_drops = delivery_.DropLate();  // not under the lock: values are destroyed
   std::lock_guard lock(waiting->mutex);
   while (!waiting->queue.empty()) {
     WaitingSender& sender = *waiting->queue.front();

@@ -1,5 +1,5 @@
 // How a message for a pool gets to one of its workers, in the thread of its sender. When the pool itself has to do
-// that, for messages that no worker took at once: act/pool/rotation_forwarder.cc, with the same loop.
+// that, for messages that no worker took at once: act/pool/rotation_forwarder.cc.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -61,12 +61,15 @@ gen::Result<void> Delivery::ToWorker(ProcessSlot& pool, gen::PID to, core::Envel
   };
   const std::uint64_t first = turn == kNoTurn ? rotation.Next() : turn;
   core::Offered offered = offer(first);
-  // Then those behind that one, by their places: the next tickets may be other senders', and this message would come to
-  // the same worker again, but not to one that has room.
-  std::uint64_t place = offered == core::Offered::kNotTaken ? rotation.PlaceOf(first) : 0;
-  for (std::uint32_t others = rotation.size(); offered == core::Offered::kNotTaken && others > 1;
-       --others) {
-    offered = offer(rotation.TakeAt(++place));
+  if (offered == core::Offered::kNotTaken) [[unlikely]] {
+    // Then those behind that one, by their places: the next tickets may be other senders', and this message would come
+    // to the same worker again, but not to one that has room.
+    std::uint64_t place = rotation.PlaceOf(first);
+    std::uint32_t others = rotation.size();
+    if (others != 0 && rotation.At(place) == first) --others;  // else it has left the ring
+    for (; offered == core::Offered::kNotTaken && others != 0; --others) {
+      offered = offer(rotation.TakeAt(++place));
+    }
   }
   if (offered == core::Offered::kTaken) return {};
   return NotTaken(offered, pool, *slot, to, envelope, met);

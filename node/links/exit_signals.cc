@@ -29,10 +29,15 @@ void ExitSignals::Send(gen::PID to, gen::PID from, const gen::Reason& reason, st
 void ExitSignals::Deliver(gen::PID to, core::EnvelopePtr signal) {
   ProcessSlot* slot = addresses_.Find(to);
   if (slot == nullptr) return;
+  const EndRequests& requests = slot->end_requests();
+  const int how = requests.HowExitsAreTaken();
   const bool ends = EndsWaits(*slot, *signal);
   const core::Envelope head = *signal;  // delivered, it may be gone
   if (!delivery_.Deliver(to, signal)) return;
-  Interrupt(*slot, to, ends ? &head : nullptr);
+  // A signal that ends no wait can wait as well: whoever sends many of them, as a peer may, would have the process look
+  // through all of them for each. If the process has changed how it takes them meanwhile, it may have looked at what had
+  // arrived just before the push; partner: ProcessRunner::SettleParked.
+  if (ends || requests.HowExitsAreTaken() != how) Interrupt(*slot, to, ends ? &head : nullptr);
 }
 
 void ExitSignals::Interrupt(ProcessSlot& slot, gen::PID pid, const core::Envelope* end) {

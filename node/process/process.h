@@ -181,7 +181,7 @@ class Process final : public ProcessRunner, public gen::PoolHost {
     SetHasTrace(false);
   }
   void UseTrace(bool has_trace) noexcept override { SetHasTrace(has_trace); }
-  // Returns what `verb` returns; NotInOwnTurn outside of this process's turns. Sends, calls and answers look by hand.
+  // Returns what `verb` returns; NotInOwnTurn outside of its turns. Sends, calls, answers look by hand: it is quicker.
   template <class Verb>
   std::invoke_result_t<Verb> InTurn(const char* function, Verb verb) {
     if (!IsInOwnTurn()) [[unlikely]]

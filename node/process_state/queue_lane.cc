@@ -2,9 +2,20 @@
 
 #include <utility>
 
+#include <ergon/core/foundations/fatal.h>
 #include <ergon/core/foundations/tell_thrown.h>
 
 namespace ergon::node {
+namespace {
+
+// What a queue has refused, or has not taken since it threw, is its sender's again.
+core::EnvelopePtr GiveBack(gen::OwnedMessage& message) {
+  if (message) return message.Release();
+  core::Fatal("a mailbox of your own",
+              "Enqueue has taken a message, and yet returned false, or thrown");
+}
+
+}  // namespace
 
 void QueueLane::NoteSize(core::Mailbox& mailbox) {
   mailbox.SetQueued(static_cast<std::uint32_t>(queue_->size() + notices_.size()) +
@@ -24,11 +35,11 @@ QueueLane::Outcome QueueLane::Push(std::uint32_t generation, bool only_if_room,
   try {
     taken = queue_->Enqueue(message, loser);
   } catch (...) {
-    envelope = message.Release();
+    envelope = GiveBack(message);
     throw;
   }
   if (!taken) {
-    envelope = message.Release();
+    envelope = GiveBack(message);
     return Outcome::kFull;
   }
   dropped = loser.Release();

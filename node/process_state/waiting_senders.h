@@ -24,8 +24,8 @@ class WaitingSender {
   const gen::PID to;
   core::EnvelopePtr& envelope;  // null once it was sent
   gen::Result<void> outcome;
-  bool is_served =
-      false;  // under the lock of WaitingSenders: it has its outcome, and is not in the queue
+  // Under the lock of WaitingSenders: it has its outcome, and is not in the queue.
+  bool is_served = false;
 
  protected:
   ~WaitingSender() = default;

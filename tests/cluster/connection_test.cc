@@ -60,6 +60,19 @@ class Pair {
     return bytes;
   }
 
+  // The peer sends ticks until `holds()`. Returns false if it does not come to that.
+  template <class Condition>
+  [[nodiscard]] bool TickUntil(Condition holds) {
+    std::string tick;
+    AppendTick(tick);
+    return kit::Eventually([&] {
+      context.poll();
+      asio::error_code ignored;
+      asio::write(peer, asio::buffer(tick), ignored);
+      return holds();
+    });
+  }
+
   // What was sent to the peer is read, and not looked at.
   std::size_t TakeAll() {
     std::size_t bytes = 0;
@@ -453,14 +466,7 @@ TEST_CASE("connection: a peer that takes nothing is given up, whatever it says")
   pair.settings.max_frame_bytes = 2 * kMoreThanSocketsKeep;
   pair.answer_bytes = kMoreThanSocketsKeep;
   pair.SendAnswer();
-  std::string tick;
-  AppendTick(tick);
-  CHECK(kit::Eventually([&] {
-    pair.context.poll();
-    asio::error_code ignored;
-    asio::write(pair.peer, asio::buffer(tick), ignored);
-    return pair.downs == 1;
-  }));
+  CHECK(pair.TickUntil([&] { return pair.downs == 1; }));
   CHECK(pair.why.find("it has taken next to nothing for 50 ms") == 0);
   pair.context.run();
 }
@@ -490,14 +496,7 @@ TEST_CASE("connection: a peer for which too much waits is given up") {
 TEST_CASE("connection: a peer that never says what it packs packs nothing") {
   Pair pair(kOwnFlags, {}, 1000, std::chrono::milliseconds(40));
   CHECK(pair.connection->MaySayPacks());
-  std::string tick;
-  AppendTick(tick);
-  CHECK(kit::Eventually([&] {
-    pair.context.poll();
-    asio::error_code ignored;
-    asio::write(pair.peer, asio::buffer(tick), ignored);
-    return pair.downs != 0 || !pair.connection->MaySayPacks();
-  }));
+  CHECK(pair.TickUntil([&] { return pair.downs != 0 || !pair.connection->MaySayPacks(); }));
   CHECK(pair.downs == 0);
   pair.connection->Fail("for the test");
   pair.context.run();

@@ -76,6 +76,7 @@ TEST_CASE("epmd: its port is that of the environment, or the usual one") {
 TEST_CASE("epmd: a program of that name that stays in the foreground does not hold the start up") {
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / ("ergon_epmd_" + std::to_string(::getpid()));
+  std::filesystem::remove_all(folder);  // of a run that was killed
   std::filesystem::create_directory(folder);
   const std::filesystem::path script = folder / "epmd";
   const std::filesystem::path pipe = folder / "pipe";

@@ -247,7 +247,7 @@ TEST_CASE("user code: a clock that throws when a thread asks for the time throws
   CHECK(t.Run(pid, [](Subject&) {}));
 }
 
-enum class Broken { kNothing, kDequeue, kReturn };
+enum class Broken { kNothing, kEnqueue, kEnqueueThrows, kDequeue, kReturn };
 
 // Gives nothing out any more, or takes nothing back.
 class BrokenQueue final : public gen::MailboxQueue {
@@ -255,7 +255,8 @@ class BrokenQueue final : public gen::MailboxQueue {
   explicit BrokenQueue(std::shared_ptr<std::atomic<Broken>> broken) : broken_(std::move(broken)) {}
   bool Enqueue(gen::OwnedMessage& message, gen::OwnedMessage&) override {
     messages_.push_back(std::move(message));
-    return true;
+    if (*broken_ == Broken::kEnqueueThrows) throw std::runtime_error("full");
+    return *broken_ != Broken::kEnqueue;
   }
   gen::OwnedMessage Dequeue() override {
     if (*broken_ == Broken::kDequeue) throw std::runtime_error("torn");
@@ -295,6 +296,32 @@ TEST_CASE("user code: a mailbox of one's own that throws ends its process, and n
   CHECK(notes.All().size() == 1);
   CHECK(notes.All()[0].starts_with("panic: torn"));
   CHECK(t.Run(other, [](Subject&) {}));
+}
+
+void SendToBrokenQueue(Broken how) {
+  kit::ChildBegins();
+  const auto broken = std::make_shared<std::atomic<Broken>>(how);
+  TestNode t;
+  gen::ProcessOptions options;
+  options.mailbox =
+      gen::Mailbox::Custom([broken] { return std::make_unique<BrokenQueue>(broken); });
+  (void)t.node.Send(t.Spawn({}, options), 1);
+}
+
+TEST_CASE("child: a mailbox of its own takes what it refuses" * doctest::skip()) {
+  SendToBrokenQueue(Broken::kEnqueue);
+}
+TEST_CASE("child: a mailbox of its own takes something and throws" * doctest::skip()) {
+  SendToBrokenQueue(Broken::kEnqueueThrows);
+}
+
+TEST_CASE("user code: a mailbox of one's own that keeps what it refuses ends the program") {
+  for (const char* const what : {"takes what it refuses", "takes something and throws"}) {
+    kit::Child child(std::string("child: a mailbox of its own ") + what);
+    CHECK(child.Errors().find("ergon: a mailbox of your own: Enqueue has taken a message, and yet "
+                              "returned false, or thrown\n") != std::string::npos);
+    CHECK(child.IsAborted());
+  }
 }
 
 TEST_CASE("user code: a mailbox of one's own that takes nothing back is thrown by UnstashAll") {

@@ -562,6 +562,56 @@ TEST_CASE("wait: an exit signal ends a wait, unless it is trapped") {
                                                  "trapped: go", "trapped: go"});
 }
 
+TEST_CASE("wait: exit signals that are trapped do not wake who waits") {
+  constexpr std::size_t kMany = 1000;
+  std::atomic<std::size_t> trapped{0};
+  TestNode t({.measure_running_time = true});
+  kit::Gate gate(t.node);
+  const gen::PID sender = t.Spawn();
+  const gen::PID traps = t.Spawn({.message = [&](Subject&, gen::PID, gen::Message& message) {
+    trapped += message.Is<gen::MessageExitPID>() ? 1 : 0;
+    return gen::Continue();
+  }});
+  t.Begin(traps, [&](Subject& self) {
+    self.SetTrapExit(true);
+    CHECK(self.Call<bool>(gate.pid(), kit::EnterGate{}, kPatient));
+    CHECK(trapped == 0);
+  });
+  REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
+  REQUIRE(t.EventuallyWaiting(traps));
+  const std::uint64_t turns = t.node.ProcessInfo(traps)->turns;
+  for (std::size_t i = 0; i < kMany; ++i) {
+    CHECK(t.Run(sender,
+                [traps](Subject& self) { CHECK(self.SendExit(traps, gen::Reason::Error("go"))); }));
+  }
+  // The turn in which it began to wait may not be counted yet.
+  CHECK(t.node.ProcessInfo(traps)->turns <= turns + 1);
+  gate.Open();
+  CHECK(kit::Eventually([&] { return trapped == kMany; }));
+}
+
+TEST_CASE("wait: who traps exit signals no longer is ended by one that comes at that moment") {
+  TestNode t;
+  kit::Gate gate(t.node);
+  const gen::PID sender = t.Spawn();
+  const int rounds = kit::Scaled(500, 5);
+  for (int i = 0; i < rounds; ++i) {
+    std::atomic<bool> traps{false};
+    const gen::PID pid = t.Spawn();
+    t.Begin(pid, [&](Subject& self) {
+      self.SetTrapExit(true);
+      traps = true;
+      self.SetTrapExit(false);
+      (void)self.Call<bool>(gate.pid(), kit::EnterGate{}, {.timeout = gen::kInfinite});
+    });
+    t.Begin(sender, [&](Subject& self) {
+      while (!traps) std::this_thread::yield();
+      CHECK(self.SendExit(pid, gen::Reason::Error("go")));
+    });
+    REQUIRE(t.Ended(pid));
+  }
+}
+
 TEST_CASE("wait: kills that race with answers") {
   std::atomic<int> begun{0};
   std::atomic<int> unwound{0};

@@ -893,7 +893,9 @@ TEST_CASE("A pool that is killed while it grows: the new workers end with it") {
   CHECK(fixture.EventuallyGone(pool.pid()));
   for (gen::PID child : children) CHECK(fixture.EventuallyGone(child));
   CHECK(Eventually([&] { return fixture.ChildrenOf(pool.pid()).empty(); }));
-  CHECK_FALSE(grown.get().has_value());
+  const auto told = grown.get();
+  REQUIRE_FALSE(told.has_value());
+  CHECK(told.error() == gen::ErrProcessTerminated);
 }
 
 }  // namespace

@@ -371,7 +371,8 @@ TEST_CASE("Ended during its Init: the spawn fails, and so it is for a child's") 
   const gen::PID child{pid, fixture.node.Self().node, fixture.node.Self().creation};
   fixture.node.Kill(child).value();
   const auto result = spawned.get();
-  CHECK_FALSE(result.has_value());
+  REQUIRE_FALSE(result.has_value());
+  CHECK(result.error() == gen::ErrProcessTerminated);
   CHECK(fixture.EventuallyGone(child));
 }
 

@@ -57,8 +57,8 @@ gen::Result<void> Connection::TrySend(const Signal& signal, SentAs as) {
   // What goes before a frame counts, not the frame: one of any length that the peer takes can be sent.
   if (is_given_up_ || QueuedBytes() > settings_.max_queued_bytes) [[unlikely]] {
     GiveUp();
-    if (as == SentAs::kMessage)
-      ++out_messages_;  // it is counted with what the loss of the connection drops
+    // It is counted with what the loss of the connection drops.
+    if (as == SentAs::kMessage) ++out_messages_;
     return {};
   }
   const std::size_t before = out_.size();

@@ -24,6 +24,8 @@ constexpr int kEpmdAttempts = 10;  // to find an EPMD that has just been started
 constexpr std::chrono::milliseconds kEpmdPause{100};
 constexpr std::chrono::milliseconds kLongestEpmdPause{10'000};
 constexpr std::chrono::milliseconds kChildPause{5};  // between two looks at what was started
+constexpr std::chrono::milliseconds kChildTime{
+    200};  // for what was started to go into the background
 
 }  // namespace
 
@@ -148,7 +150,7 @@ gen::Result<void> Registration::StartEpmd() const {
   }
   // It goes into the background at once. One that does not, as a script of that name may, serves as well, and nobody
   // waits for its end.
-  const auto end = std::chrono::steady_clock::now() + settings_.handshake_timeout.Now();
+  const auto end = std::chrono::steady_clock::now() + kChildTime;
   while (::waitpid(child, nullptr, WNOHANG) == 0 && std::chrono::steady_clock::now() < end) {
     tasks_.Sleep(kChildPause);
   }

@@ -109,11 +109,7 @@ auto ReadName(std::string_view term, AtomBudget* atoms, Make&& make) {
 // The beginning of a text that is too long for a reason.
 std::string ShortText(std::string_view text) {
   if (text.size() <= kReasonBytes) return std::string(text);
-  std::size_t size = kReasonBytes;
-  constexpr unsigned kMask = 0xc0;
-  constexpr unsigned kInside = 0x80;  // of a character of UTF-8
-  while (size > 0 && (static_cast<unsigned char>(text[size]) & kMask) == kInside) --size;
-  return std::string(text.substr(0, size)) + "...";
+  return std::string(text.substr(0, CutBeforeCharacter(text, kReasonBytes))) + "...";
 }
 
 // {Name, Term}: the name, and a reader of the other.

@@ -36,10 +36,7 @@ class Printer {
   };
 
   void Cut() {
-    std::size_t size = max_;
-    // Not within a character.
-    while (size > 0 && (static_cast<unsigned char>(out_[size]) & 0xc0) == 0x80) --size;
-    out_.resize(size);
+    out_.resize(CutBeforeCharacter(out_, max_));
     out_ += "...";
   }
 

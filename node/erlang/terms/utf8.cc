@@ -40,6 +40,13 @@ std::optional<char32_t> TakeCharacter(std::string_view& text) noexcept {
   return character;
 }
 
+std::size_t CutBeforeCharacter(std::string_view text, std::size_t most) noexcept {
+  if (text.size() <= most) return text.size();
+  std::size_t size = most;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) --size;
+  return size;
+}
+
 std::optional<std::size_t> CountCharacters(std::string_view text) noexcept {
   std::size_t count = 0;
   // Nearly all text is ASCII: eight of its characters at a time.

@@ -14,6 +14,10 @@ namespace ergon::dist {
 // longer than need be, a surrogate, or beyond the last character. Any thread.
 [[nodiscard]] std::optional<char32_t> TakeCharacter(std::string_view& text) noexcept;
 
+// Returns how many of the first `most` bytes are left when a character that `most` cuts in two is left out. A text that
+// is shorter than that is not cut. Any thread.
+[[nodiscard]] std::size_t CutBeforeCharacter(std::string_view text, std::size_t most) noexcept;
+
 // Returns the number of characters, or nothing if the text is not UTF-8. Any thread.
 [[nodiscard]] std::optional<std::size_t> CountCharacters(std::string_view text) noexcept;
 

@@ -96,7 +96,7 @@ async function refresh() {
   const late = setTimeout(() => tell('the node has not answered for 40 s'), 40000);
   let problem = '';
   // The process, too, if the view cannot be had; and first what all of them need to know.
-  for (const show of [...(knowsNode ? [] : [showNode]), shows[current()], showProcess]) {
+  for (const show of new Set([...(knowsNode ? [] : [showNode]), shows[current()], showProcess])) {
     try { await show(); } catch (error) { problem = problem || error.message; }
     if (mine !== asking) break;
   }

@@ -123,6 +123,9 @@ TEST_CASE(
   CHECK(MeanPace(figures.workers, 0) == 4'000'000);
   figures.workers[1].progress.passes_on = true;  // a pool, which is given each message at once
   CHECK(MeanPace(figures.workers, 3) == 4'000'000);
+  auto unknown = figures.workers;  // as of an inner ByKey or SharedQueue pool
+  for (auto& one : unknown) one.progress.pace = one.progress.mean_handling = {};
+  CHECK(MeanPace(unknown, 3) == 3);
   figures.workers[2].progress.busy = true;
   CHECK(LongestNow(figures.workers) == 1'000'000);
   figures.workers[2].progress.lasted = std::chrono::seconds(3);
