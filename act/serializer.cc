@@ -86,7 +86,15 @@ void Serializer::Enter(core::Envelope& envelope) {
   const core::TypeDescriptor* const type = envelope.type;
   // The caller's deadline travels with the request; the hold does not end with it.
   core::EnvelopePtr request = host_->DetachForRequest(envelope);
-  auto entered = host_->RequestEnvelope(service_, request, options_.service_timeout);
+  gen::Result<gen::Ref> entered = gen::ErrProcessTerminated;
+  try {
+    entered = host_->RequestEnvelope(service_, request, options_.service_timeout);
+  } catch (...) {  // no memory; this ends the serializer, and nobody else knows of the request
+    if (request) {
+      host_->Drop(std::move(request), gen::DropReason::kFailed, gen::ErrProcessTerminated);
+    }
+    throw;
+  }
   if (!entered && entered.error() != gen::ErrProcessTerminated) {
     ++requests_refused_;
     host_->Drop(std::move(request), gen::DropReasonOf(entered.error()), entered.error());

@@ -24,7 +24,7 @@ struct StateResponse {
 struct TimeoutKey {
   StateEventKind kind = StateEventKind::kStateTimeout;
   gen::Atom name = {};
-  friend bool operator==(const TimeoutKey&, const TimeoutKey&) = default;
+  friend auto operator<=>(const TimeoutKey&, const TimeoutKey&) = default;
 };
 
 // What a handler wants to do with a time-out.

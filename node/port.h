@@ -34,7 +34,8 @@
 // a supervisor and the end of the node ask the port to stop: it closes the program's input and sends SIGTERM to its
 // process group. Processes of the group that have not ended after PortOptions::shutdown_timeout are killed, and an
 // owner that is slow then does not get the rest of the output. PortExit comes all the same, as soon as the owner's
-// mailbox has room, and the port ends with the reason that was asked for. Of an owner that has no room for
+// mailbox has room, and the port ends with the reason that was asked for. (An owner on another node may get it twice,
+// if the port is asked to stop while it waits for that node to confirm it.) Of an owner that has no room for
 // shutdown_timeout the log tells instead. StopProcess takes effect after the input that was sent before; the program
 // has to take this input within shutdown_timeout, too.
 //

@@ -1,6 +1,5 @@
 #include <ergon/act/state_machine/runner.h>
 
-#include <algorithm>
 #include <iterator>
 #include <stdexcept>
 
@@ -29,7 +28,7 @@ core::EnvelopePtr MakeOwn(T value) {
 }  // namespace
 
 StateRunner::~StateRunner() {
-  for (const auto& [id, timer] : timers_) timer.Cancel();
+  for (const Timer& timer : timers_) timer.handle.Cancel();
 }
 
 gen::Status StateRunner::Start(Transition first) {
@@ -205,7 +204,7 @@ void StateRunner::SendResponses(std::vector<StateResponse>& responses, const Cur
 void StateRunner::RunTimers() {
   for (const StateTimeouts::Command& command : timeouts_.TakeCommands()) {
     if (command.start) {
-      timers_.emplace_back(command.id, host_.SendSelfAfter(Fired{command.id}, command.delay));
+      timers_.push_back({command.id, host_.SendSelfAfter(Fired{command.id}, command.delay)});
     } else {
       ForgetTimer(command.id, true);
     }
@@ -213,11 +212,10 @@ void StateRunner::RunTimers() {
 }
 
 void StateRunner::ForgetTimer(StateTimeouts::Id id, bool cancel) {
-  const auto found = std::find_if(timers_.begin(), timers_.end(),
-                                  [id](const auto& one) { return one.first == id; });
-  if (found == timers_.end()) return;
-  if (cancel) found->second.Cancel();
-  timers_.erase(found);
+  const Timer* const found = timers_.Find(id);
+  if (found == nullptr) return;
+  if (cancel) found->handle.Cancel();
+  (void)timers_.Remove(id);
 }
 
 }  // namespace ergon::act

@@ -8,6 +8,7 @@
 #include <ergon/act/state_machine/queue.h>
 #include <ergon/act/state_machine/timeouts.h>
 #include <ergon/act/state_table.h>
+#include <ergon/core/foundations/keyed_list.h>
 #include <ergon/gen/host/limited_lines.h>
 #include <ergon/gen/host/process_host.h>
 #include <ergon/gen/messenger.h>
@@ -46,6 +47,13 @@ class StateRunner {
     core::Envelope* envelope;
     OwnStateEvent* own;
   };
+  struct Timer {
+    StateTimeouts::Id id = 0;
+    gen::TimerHandle handle;
+  };
+  struct IdOf {
+    StateTimeouts::Id operator()(const Timer& timer) const { return timer.id; }
+  };
 
   gen::Status Dispatch(core::Envelope& envelope);
   gen::Status HandleEnvelope(core::Envelope& envelope, StateEventKind kind);
@@ -70,7 +78,7 @@ class StateRunner {
   std::size_t row_ = StateTable::kNone;
   StateQueue queue_;
   StateTimeouts timeouts_;
-  std::vector<std::pair<StateTimeouts::Id, gen::TimerHandle>> timers_;
+  core::KeyedList<Timer, IdOf> timers_;
   gen::LimitedLines dropped_lines_;
   gen::LimitedLines unasked_lines_;
 };

@@ -1,73 +1,82 @@
 #include <ergon/act/state_machine/timeouts.h>
 
-#include <algorithm>
 #include <utility>
 
 namespace ergon::act {
 
-std::vector<StateTimeouts::Timeout>::iterator StateTimeouts::Find(const TimeoutKey& key) {
-  return std::find_if(set_.begin(), set_.end(),
-                      [&](const Timeout& timeout) { return timeout.key == key; });
-}
-
-OwnStateEvent StateTimeouts::TakeEventOf(std::vector<Timeout>::iterator timeout) {
+OwnStateEvent StateTimeouts::TakeEventOf(TimeoutKey key) {
   OwnStateEvent event{
-      .kind = timeout->key.kind, .name = timeout->key.name, .value = std::move(timeout->value)};
-  set_.erase(timeout);
+      .kind = key.kind, .name = key.name, .value = std::move(set_.Find(key)->value)};
+  (void)set_.Remove(key);
   return event;
 }
 
 void StateTimeouts::Cancel(const TimeoutKey& key) {
-  const auto found = Find(key);
-  if (found == set_.end()) return;
-  if (found->id != 0) commands_.push_back({.id = found->id});
-  set_.erase(found);
+  const Timeout* const found = set_.Find(key);
+  if (found == nullptr) return;
+  if (found->is_due) {
+    due_.erase(found->id);
+  } else {
+    (void)running_.Remove(found->id);
+    commands_.push_back({.id = found->id});
+  }
+  (void)set_.Remove(key);
 }
 
 void StateTimeouts::Set(const TimeoutKey& key, std::chrono::nanoseconds delay,
                         gen::OwnedMessage value) {
   Cancel(key);
-  const bool due = delay <= std::chrono::nanoseconds::zero();
-  const Id id = due ? 0 : ++last_id_;
-  if (!due) commands_.push_back({.start = true, .id = id, .delay = delay});
-  set_.push_back({key, id, std::move(value)});
+  const bool is_due = delay <= std::chrono::nanoseconds::zero();
+  const Id id = is_due ? ++last_due_ : ++last_id_;
+  set_.push_back(
+      {key, id, is_due, std::move(value)});  // first: what is found by its id must be there
+  if (is_due) {
+    due_.emplace(id, key);
+  } else {
+    running_.push_back({id, key});
+    commands_.push_back({.start = true, .id = id, .delay = delay});
+  }
 }
 
 void StateTimeouts::Apply(std::vector<TimeoutChange> changes) {
-  for (auto change = changes.begin(); change != changes.end(); ++change) {
-    const bool overruled = std::any_of(std::next(change), changes.end(),
-                                       [&](const auto& later) { return later.key == change->key; });
-    if (overruled) continue;
-    switch (change->what) {
+  std::map<TimeoutKey, const TimeoutChange*> last;
+  if (changes.size() > 1) {
+    for (const TimeoutChange& change : changes) last[change.key] = &change;
+  }
+  for (TimeoutChange& change : changes) {
+    const bool is_overruled = changes.size() > 1 && last[change.key] != &change;
+    if (is_overruled) continue;
+    switch (change.what) {
       case TimeoutChange::What::kSet:
-        Set(change->key, change->delay, std::move(change->value));
+        Set(change.key, change.delay, std::move(change.value));
         break;
       case TimeoutChange::What::kUpdate:
-        if (const auto running = Find(change->key); running != set_.end()) {
-          running->value = std::move(change->value);
+        if (Timeout* const running = set_.Find(change.key)) {
+          running->value = std::move(change.value);
         } else {
-          Set(change->key, std::chrono::nanoseconds::zero(), std::move(change->value));
+          Set(change.key, std::chrono::nanoseconds::zero(), std::move(change.value));
         }
         break;
       case TimeoutChange::What::kCancel:
-        Cancel(change->key);
+        Cancel(change.key);
         break;
     }
   }
 }
 
 std::optional<OwnStateEvent> StateTimeouts::Fired(Id id) {
-  const auto found = std::find_if(set_.begin(), set_.end(),
-                                  [id](const Timeout& timeout) { return timeout.id == id; });
-  if (found == set_.end()) return std::nullopt;
-  return TakeEventOf(found);
+  const Running* const found = running_.Find(id);
+  if (found == nullptr) return std::nullopt;
+  const TimeoutKey key = found->key;
+  (void)running_.Remove(id);
+  return TakeEventOf(key);
 }
 
 std::optional<OwnStateEvent> StateTimeouts::TakeDue() {
-  const auto found = std::find_if(set_.begin(), set_.end(),
-                                  [](const Timeout& timeout) { return timeout.id == 0; });
-  if (found == set_.end()) return std::nullopt;
-  return TakeEventOf(found);
+  if (due_.empty()) return std::nullopt;
+  const TimeoutKey key = due_.begin()->second;
+  due_.erase(due_.begin());
+  return TakeEventOf(key);
 }
 
 std::vector<StateTimeouts::Command> StateTimeouts::TakeCommands() {

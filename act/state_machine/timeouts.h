@@ -9,12 +9,14 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <ergon/act/state_event.h>
 #include <ergon/act/state_transition.h>
+#include <ergon/core/foundations/keyed_list.h>
 
 namespace ergon::act {
 
@@ -51,18 +53,32 @@ class StateTimeouts {
  private:
   struct Timeout {
     TimeoutKey key;
-    Id id = 0;  // 0: due, without a timer
+    Id id = 0;  // of its timer; of one that is due, its number in due_
+    bool is_due = false;
     gen::OwnedMessage value;
   };
+  struct KeyOf {
+    TimeoutKey operator()(const Timeout& timeout) const { return timeout.key; }
+  };
+  struct Running {
+    Id id = 0;
+    TimeoutKey key;
+  };
+  struct IdOf {
+    Id operator()(const Running& running) const { return running.id; }
+  };
 
-  [[nodiscard]] std::vector<Timeout>::iterator Find(const TimeoutKey& key);
-  OwnStateEvent TakeEventOf(std::vector<Timeout>::iterator timeout);
+  // Removes the time-out with that key.
+  OwnStateEvent TakeEventOf(TimeoutKey key);
   void Cancel(const TimeoutKey& key);
   void Set(const TimeoutKey& key, std::chrono::nanoseconds delay, gen::OwnedMessage value);
 
-  std::vector<Timeout> set_;  // in order
+  core::KeyedList<Timeout, KeyOf> set_;  // in order
+  core::KeyedList<Running, IdOf> running_;
+  std::map<std::uint64_t, TimeoutKey> due_;  // in order
   std::vector<Command> commands_;
   Id last_id_ = 0;
+  std::uint64_t last_due_ = 0;
 };
 
 }  // namespace ergon::act

@@ -349,7 +349,8 @@ void SupervisorRunner::TellEnd(Key key, gen::Atom name, gen::PID pid, bool start
   const bool is_round =
       spec_.type == SupervisorType::kAllForOne || spec_.type == SupervisorType::kRestForOne;
   for (const auto& [other, child] : strategy_.children()) {
-    if (!is_round || other == key || !is_restarted(child)) continue;
+    if (!is_round) break;  // there may be very many
+    if (other == key || !is_restarted(child)) continue;
     others += fmt::format("{} '{}'", others.empty() ? "" : ",", child.name);
   }
   if (!others.empty()) {
@@ -359,11 +360,7 @@ void SupervisorRunner::TellEnd(Key key, gen::Atom name, gen::PID pid, bool start
   const std::string line = fmt::format(
       "restarting '{}' ({} of {} in {} s){}: {}", name, strategy_.RecentRestarts(host_.Now()),
       spec_.restart.intensity, spec_.restart.period_s, others, what);
-  if (is_failure) {
-    host_.Log().Warning("{}", line);
-  } else {
-    host_.Log().Info("{}", line);
-  }
+  is_failure ? host_.Log().Warning("{}", line) : host_.Log().Info("{}", line);
 }
 
 // -- the end --

@@ -1,6 +1,7 @@
 #include <ergon/act/supervisor/strategy.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/core.h>
@@ -100,6 +101,7 @@ void SupervisionStrategy::End(const gen::Reason& reason) {
   if (ending_) return;
   ending_ = true;
   end_reason_ = reason;
+  stopped_from_ = kBehindAll;
   for (auto& [key, child] : children_) {
     child.must_start = false;
     child.must_stop = child.state == State::kStarting || child.state == State::kRunning;
@@ -125,6 +127,7 @@ void SupervisionStrategy::Ended(Key key, const gen::Reason& reason, std::int64_t
   const State was = std::exchange(child.state, State::kEnded);
   if (was == State::kEnded) return;
   --alive_;
+  if (was == State::kStopping) stopping_.erase(key);
   const bool wanted = was == State::kStopping || std::exchange(child.must_stop, false) || ending_;
   if (wanted) {
     if (child.must_start && !in_round_) {
@@ -200,6 +203,8 @@ void SupervisionStrategy::BeginRestart(Key key, Child& child) {
   auto first = type_ == SupervisorType::kAllForOne ? children_.begin() : children_.find(key);
   round_first_ = in_round_ ? std::min(round_first_, first->first) : first->first;
   in_round_ = true;
+  stopped_from_ = kBehindAll;
+  started_to_ = 0;
   for (; first != children_.end(); ++first) {
     Child& member = first->second;
     member.must_stop = member.state == State::kStarting || member.state == State::kRunning;
@@ -224,22 +229,24 @@ void SupervisionStrategy::Advance() {
 bool SupervisionStrategy::AdvanceStops(bool one_by_one) {
   if (alive_ == 0) return true;
   // A child before the round may be ending by a command. It matters only if it is to start again, before the others.
-  const auto is_stopping = [this](const auto& entry) {
-    const auto& [key, child] = entry;
-    return child.state == State::kStopping && (ending_ || key >= round_first_ || child.must_start);
+  const auto matters = [this](Key key) {
+    return ending_ || key >= round_first_ || children_.at(key).must_start;
   };
-  bool waits = std::ranges::any_of(children_, is_stopping);
-  for (auto last = children_.rbegin(); last != children_.rend(); ++last) {
-    if (one_by_one && waits) break;
-    if (!last->second.must_stop) continue;
-    Halt(last->first, last->second);
+  bool waits = std::any_of(stopping_.rbegin(), stopping_.rend(), matters);
+  auto next = std::make_reverse_iterator(children_.lower_bound(stopped_from_));
+  for (; next != children_.rend() && !(one_by_one && waits); ++next) {
+    stopped_from_ = next->first;
+    if (!next->second.must_stop) continue;
+    Halt(next->first, next->second);
     waits = true;
   }
   return !waits;
 }
 
 void SupervisionStrategy::AdvanceStarts() {
-  for (auto& [key, child] : children_) {
+  for (auto next = children_.lower_bound(started_to_); next != children_.end(); ++next) {
+    auto& [key, child] = *next;
+    started_to_ = key;
     // Its successors wait for it.
     const bool is_awaited = child.restarting || key < round_first_;
     if (child.state == State::kStarting && is_awaited) return;
@@ -262,6 +269,7 @@ void SupervisionStrategy::Halt(Key key, Child& child) {
   // One that is in its Init has nothing to finish.
   Do(child.state == State::kStarting ? ActionKind::kKill : ActionKind::kStop, key);
   child.state = State::kStopping;
+  stopping_.insert(key);
 }
 
 std::vector<SupervisionStrategy::Action> SupervisionStrategy::TakeActions() {

@@ -15,7 +15,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -118,6 +120,8 @@ class SupervisionStrategy {
   bool AdvanceStops(bool one_by_one);
   void AdvanceStarts();
 
+  static constexpr Key kBehindAll = std::numeric_limits<Key>::max();
+
   const SupervisorType type_;
   const SupervisorRestart restart_;
   const SupervisorAutoShutdown auto_shutdown_;
@@ -127,6 +131,11 @@ class SupervisionStrategy {
   std::deque<std::int64_t> recent_;  // times of restarts, oldest first, at most intensity + 1
   Key last_key_ = 0;
   std::size_t alive_ = 0;
+  std::set<Key> stopping_;
+  // There may be very many children, and each end or start of one goes on from here: no child from this one on must be
+  // stopped; and no child before this one must be started, or is waited for.
+  Key stopped_from_ = kBehindAll;
+  Key started_to_ = 0;
   bool in_round_ = false;
   Key round_first_ = 0;  // the first child of the round, which all after it belong to
   bool ending_ = false;

@@ -1,6 +1,7 @@
 #include <ergon/node/delivery/delivery.h>
 
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include <fmt/core.h>
@@ -133,25 +134,21 @@ gen::Result<void> Delivery::Enqueue(ProcessSlot& process, QueueLane& lane, gen::
   const gen::PID parent = ParentOf(process, to);
   core::EnvelopePtr dropped;
   QueueLane::Outcome outcome = QueueLane::Outcome::kClosed;
+  std::optional<gen::Error> thrown;
   try {
     outcome = lane.Push(GenerationOf(to), only_if_room, envelope, dropped, process.mailbox());
   } catch (...) {
-    return gen::Error(gen::ErrorCode::kInternal,
-                      fmt::format("the mailbox of {} threw {}", to, core::ThrownText()));
+    thrown.emplace(gen::ErrorCode::kInternal,
+                   fmt::format("the mailbox of {} threw {}", to, core::ThrownText()));
   }
-  switch (outcome) {
-    case QueueLane::Outcome::kClosed:
-      return gen::ErrProcessTerminated;
-    case QueueLane::Outcome::kFull:
-      return MailboxFull(process, to, envelope);
-    case QueueLane::Outcome::kQueued:
-      break;
-  }
-  if (process.mailbox().WakeIfIdle()) process.Schedule();
+  if (outcome == QueueLane::Outcome::kQueued && process.mailbox().WakeIfIdle()) process.Schedule();
   // The fallback comes before any drop. What came through a pool is the pool's.
   const bool is_dropped =
       dropped != nullptr && (IsRouted(*dropped) || !ToFallback(process, to, dropped));
   if (is_dropped) DropOverflow(process, parent, std::move(dropped));
+  if (thrown) return std::move(*thrown);
+  if (outcome == QueueLane::Outcome::kClosed) return gen::ErrProcessTerminated;
+  if (outcome == QueueLane::Outcome::kFull) return MailboxFull(process, to, envelope);
   return {};
 }
 

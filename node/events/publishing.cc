@@ -131,12 +131,11 @@ gen::Result<std::vector<gen::MessageEvent>> Publishing::Subscribe(ProcessSlot& s
   const gen::PID pid = needs_.addresses.PidOf(subscriber.Id());
   // Values of a former subscription may wait: what was missed since comes after them. A pool's are on their way to
   // several workers, in no order.
-  std::vector<ProcessCold::PastEvent>& past_events = subscriber.Cold().past_events;
+  auto& past_events = subscriber.Cold().past_events;
   const bool may_wait = MayWait(subscriber);
-  auto past = std::find_if(past_events.begin(), past_events.end(),
-                           [&](const auto& one) { return one.name == event.name; });
+  const auto past = past_events.find(event.name);
   const bool is_past = past != past_events.end();
-  EventMark mark = is_past ? past->mark : EventMark();
+  EventMark mark = is_past ? past->second : EventMark();
   Events::Place place;
   if (is_past && may_wait && !subscriber.IsPool()) {
     place = [&](gen::MessageEvent value) { PlaceMissed(pid, std::move(value)); };
@@ -154,10 +153,10 @@ gen::Result<std::vector<gen::MessageEvent>> Publishing::Subscribe(ProcessSlot& s
     return missed;
   }
   if (is_past) {
-    if (mark.event != 0) past->mark = mark;
+    if (mark.event != 0) past->second = mark;
   } else {
     ForgetPastEvents(subscriber.Cold(), may_wait);
-    past_events.push_back({event.name, mark});
+    past_events.emplace(event.name, mark);
   }
   return missed;
 }
@@ -180,9 +179,10 @@ void Publishing::PlaceMissed(gen::PID subscriber, gen::MessageEvent value) {
 }
 
 void Publishing::ForgetPastEvents(ProcessCold& cold, bool may_wait) {
-  if (may_wait || cold.past_events.size() < cold.past_events_limit) return;
+  // A process with messages may have values of an old one among them: it keeps more.
+  if (cold.past_events.size() < (may_wait ? 4 : 1) * cold.past_events_limit) return;
   std::erase_if(cold.past_events,
-                [&](const auto& one) { return events_.IdOf(one.name) != one.mark.event; });
+                [&](const auto& one) { return events_.IdOf(one.first) != one.second.event; });
   cold.past_events_limit = 2 * cold.past_events.size() + ProcessCold::kPastEventsLimit;
 }
 
@@ -260,9 +260,10 @@ gen::Result<void> Publishing::Unsubscribe(ProcessSlot& subscriber, const gen::Ev
     }
   }
   const EventMark mark = EndSubscription(note, needs_.addresses.PidOf(subscriber.Id()));
-  for (ProcessCold::PastEvent& past : subscriber.Cold().past_events) {
-    if (mark.event != 0 && past.name == note.event.name) past.mark = mark;
-  }
+  if (mark.event == 0) return {};
+  auto& past_events = subscriber.Cold().past_events;
+  const auto past = past_events.find(note.event.name);
+  if (past != past_events.end()) past->second = mark;
   return {};
 }
 

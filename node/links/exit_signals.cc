@@ -30,14 +30,14 @@ void ExitSignals::Deliver(gen::PID to, core::EnvelopePtr signal) {
   ProcessSlot* slot = addresses_.Find(to);
   if (slot == nullptr) return;
   const EndRequests& requests = slot->end_requests();
-  const int how = requests.HowExitsAreTaken();
-  const bool ends = EndsWaits(*slot, *signal);
+  const EndRequests::ExitRule rule = requests.RuleForExits();
+  const bool ends = EndsWaits(*slot, *signal, rule);
   const core::Envelope head = *signal;  // delivered, it may be gone
   if (!delivery_.Deliver(to, signal)) return;
   // A signal that ends no wait can wait as well: whoever sends many of them, as a peer may, would have the process look
   // through all of them for each. If the process has changed how it takes them meanwhile, it may have looked at what had
   // arrived just before the push; partner: ProcessRunner::SettleParked.
-  if (ends || requests.HowExitsAreTaken() != how) Interrupt(*slot, to, ends ? &head : nullptr);
+  if (ends || requests.RuleForExits() != rule) Interrupt(*slot, to, ends ? &head : nullptr);
 }
 
 void ExitSignals::Interrupt(ProcessSlot& slot, gen::PID pid, const core::Envelope* end) {
@@ -127,10 +127,14 @@ gen::Result<void> ExitSignals::PushStop(ProcessSlot& slot, gen::PID pid,
 }
 
 bool ExitSignals::EndsWaits(const ProcessSlot& slot, const core::Envelope& envelope) const {
+  return EndsWaits(slot, envelope, slot.end_requests().RuleForExits());
+}
+
+bool ExitSignals::EndsWaits(const ProcessSlot& slot, const core::Envelope& envelope,
+                            EndRequests::ExitRule rule) const {
   const bool is_child =
       core::IsType<gen::MessageExitPID>(envelope.type) && envelope.ref == gen::kChildExit;
-  const EndRequests& requests = slot.end_requests();
-  return IsStop(slot, envelope, requests.TrapsExits() && (!requests.HeedsExits() || is_child));
+  return IsStop(slot, envelope, rule.traps && (!rule.heeds || is_child));
 }
 
 bool ExitSignals::IsStop(const ProcessSlot& slot, const core::Envelope& envelope,

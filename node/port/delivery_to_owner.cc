@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <ergon/gen/host/drop_reason_of.h>
-
 namespace ergon::node {
 
 bool DeliveryToOwner::IsForNow(const gen::Error& error) noexcept {

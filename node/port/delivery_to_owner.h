@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <system_error>
 #include <utility>
 
+#include <ergon/gen/host/drop_reason_of.h>
 #include <ergon/gen/node.h>
 #include <ergon/gen/process.h>
 #include <ergon/node/port/program.h>
@@ -20,7 +22,7 @@ class DeliveryToOwner {
 
   // Sends to the owner. Suspends the process while the owner has no room. Drops a message for an owner that has ended,
   // or that has no room once the program is being killed; and with a warning one that the owner cannot be sent, or whose
-  // mailbox throws. Returns false if the process is being ended.
+  // mailbox throws. Returns false if the process is being ended. Throws std::system_error if no stack is left to wait.
   template <class T>
   bool Send(T message) {
     int looks = 0;
@@ -32,7 +34,11 @@ class DeliveryToOwner {
         self_.Yield();
         continue;
       }
-      if (!self_.Sleep(pause)) return false;
+      if (!self_.Sleep(pause)) {
+        if (IsBeingEnded()) return false;
+        throw std::system_error(std::make_error_code(std::errc::not_enough_memory),
+                                "what the program has written cannot wait for the owner");
+      }
       pause = std::min<std::chrono::nanoseconds>(2 * pause, kLongest);
     }
     return true;
@@ -49,12 +55,15 @@ class DeliveryToOwner {
   static constexpr std::chrono::milliseconds kLongest{64};
 
  private:
-  // Tries once. Returns false if the owner may take the message later; then it is as it was.
+  // Tries once. Returns false if the owner may take the message later; then it is as it was. Also if this process is
+  // being ended, when an owner on another node may have got it.
   template <class T>
   bool IsDone(T& message) {
     auto sent = self_.SendImportant(owner_, std::move(message));
     if (sent) return true;
     if (IsForNow(sent.error())) return false;
+    // Not the owner's end but this process's: it hears of that next.
+    if (gen::HasReceiverEnded(sent.error()) && IsBeingEnded()) return false;
     is_gone_ = IsForAll(sent.error());
     // Otherwise for this message only: its mailbox threw, or on the way to another node there is no form for it.
     if (!is_gone_) {
@@ -66,6 +75,7 @@ class DeliveryToOwner {
   // Before the first pause, which would be long for an owner that handles a message in a microsecond.
   static constexpr int kLooks = 20;
 
+  [[nodiscard]] bool IsBeingEnded() { return !self_.Sleep(std::chrono::nanoseconds::zero()); }
   // Returns whether the owner may take the message later. A pool may be overloaded.
   [[nodiscard]] static bool IsForNow(const gen::Error& error) noexcept;
   // Returns whether the owner will take nothing any more: it has ended, or its node is gone.

@@ -66,7 +66,9 @@ gen::Result<void> PortProcess::Begin() {
     readers_.push_back(*reader);
   }
   if (owner_) {
-    if (auto watch = Help(OwnerWatch{self, owner_}); !watch) return std::move(watch.error());
+    auto watch = Help(OwnerWatch{self, owner_});
+    if (!watch) return std::move(watch.error());
+    owner_watch_ = *watch;
   }
   auto watch = Help(ProgramWatch{program_});
   if (!watch) return std::move(watch.error());
@@ -168,6 +170,8 @@ void PortProcess::AnswerInspection(core::Envelope& envelope) {
 
 gen::Status PortProcess::HandleEndOf(gen::PID helper, const gen::Reason& reason) {
   if (exit_) return gen::Continue();
+  // If it has not asked for the end, nobody watches the owner any more.
+  if (helper == owner_watch_ && !stop_reason_) return ProcessStop(gen::Reason::Shutdown());
   if (helper == program_watch_) {
     if (!program_->HasEnded()) {  // nobody waits for it any more
       return gen::Stop(reason.IsFailure() ? reason : gen::Reason::Error("a helper was ended"));

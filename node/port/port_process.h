@@ -63,6 +63,7 @@ class PortProcess final : public gen::ProcessBehavior {
   gen::ProcessHost* host_ = nullptr;
   gen::PID owner_;  // the empty PID: it has no owner
   std::optional<InputPipe> input_;
+  gen::PID owner_watch_;
   gen::PID program_watch_;
   std::vector<gen::PID> readers_;  // that have not ended
   bool has_ended_ = false;         // the program, as the end of program_watch_ has shown

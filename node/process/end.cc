@@ -204,7 +204,7 @@ core::Mailbox::Rest ProcessRunner::CloseMailbox(std::vector<core::EnvelopePtr>& 
 }
 
 void ProcessRunner::AnswerOpenQuestions(ProcessCold& cold, const gen::Reason& reason) {
-  cold.next = nullptr;
+  cold.next = nullptr;  // of a destructor
   if (!cold.open_requests.empty()) {
     AnswerOpenRequests(rooms_.delivery, cold, TerminatedError(reason));
   }
@@ -215,10 +215,12 @@ void ProcessRunner::AnswerOpenQuestions(ProcessCold& cold, const gen::Reason& re
 // Names, aliases, events, groups and periodic sends; `reason` is what subscribers are told.
 void ProcessRunner::ReleaseFeatures(ProcessCold& cold, const gen::Reason& reason) {
   const gen::PID self = Self();
+  cold.next = nullptr;  // what it has captured may be the behaviour's
   std::vector<gen::Atom> events;
   ProcessCold::Subscriptions subscriptions;
   std::unique_ptr<ProcessCold::GroupNotes> groups;
   bool periodic_sends = false;
+  std::unordered_map<gen::Atom, EventMark> past_events;
   gen::Mailbox mailbox;  // has functions of the user's, and goes after the lock
   {
     std::lock_guard lock(cold.lock);
@@ -229,7 +231,8 @@ void ProcessRunner::ReleaseFeatures(ProcessCold& cold, const gen::Reason& reason
     cold.stash_limit = 0;
     events.swap(cold.events);
     subscriptions.swap(cold.subscriptions);
-    cold.past_events.clear();
+    past_events.swap(cold.past_events);
+    cold.past_events_limit = ProcessCold::kPastEventsLimit;
     cold.past_events_elsewhere.clear();
     groups.swap(cold.groups);
     cold.joins_no_group = false;

@@ -24,6 +24,7 @@ gen::Result<gen::Ref> Process::RequestEnvelope(gen::PID to, core::EnvelopePtr& r
     if (timeout <= std::chrono::nanoseconds::zero()) {
       return Incorrect(fmt::format("timeout: {}, has to be more than 0", core::ExactTime(timeout)));
     }
+    AwaitedResponses& awaited = Cold().awaited;
     const std::uint64_t id = NextRequestId();
     const std::int64_t deadline =
         timeout == gen::kInfinite ? 0 : core::DeadlineAfter(Now(), timeout);
@@ -36,19 +37,24 @@ gen::Result<gen::Ref> Process::RequestEnvelope(gen::PID to, core::EnvelopePtr& r
     if (!kept || former_deadline == 0 || (deadline != 0 && deadline < former_deadline)) {
       request->deadline = deadline;
     }
-    if (marks_.any()) [[unlikely]]
-      Mark(*request, to);
-    AwaitedResponses& awaited = Cold().awaited;
-    awaited.Add(id, generation_.load(std::memory_order_relaxed));
-    ++sends_;
-    auto sent = rooms_.delivery.Deliver(to, request);
-    if (!sent) {
+    const auto take_back = [&] {
       (void)awaited.Take(id, rooms_.timers);
       request->from = former_from;
       request->ref = former_ref;
       request->deadline = former_deadline;
-      return std::move(sent.error());
+    };
+    gen::Result<void> sent;
+    try {
+      if (marks_.any()) Mark(*request, to);
+      awaited.Add(id, generation_.load(std::memory_order_relaxed));
+      ++sends_;
+      sent = rooms_.delivery.Deliver(to, request);
+    } catch (...) {
+      if (request != nullptr) take_back();
+      throw;
     }
+    if (!sent) take_back();
+    if (!sent) return std::move(sent.error());
     if (deadline != 0) {
       // Whether another node has begun with it nobody knows here.
       const auto elsewhere = [](void* context, std::uint64_t late) {

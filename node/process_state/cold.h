@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include <ergon/core/foundations/keyed_list.h>
 #include <ergon/core/foundations/sync.h>
 #include <ergon/core/messages/envelope.h>
 #include <ergon/gen/alias.h>
@@ -27,7 +28,6 @@
 #include <ergon/gen/target.h>
 #include <ergon/node/process_state/awaited_responses.h>
 #include <ergon/node/process_state/behavior_times.h>
-#include <ergon/node/process_state/keyed_list.h>
 #include <ergon/node/process_state/passed_over.h>
 #include <ergon/node/process_state/queue_lane.h>
 #include <ergon/node/process_state/rare_counts.h>
@@ -70,7 +70,7 @@ struct ProcessCold {
   struct ByPid {
     gen::PID operator()(const auto& entry) const noexcept { return entry.pid; }
   };
-  using Links = KeyedList<Link, ByPid>;
+  using Links = core::KeyedList<Link, ByPid>;
   Links links;
   struct ByRef {  // the key of most of the others
     std::uint64_t operator()(const auto& entry) const noexcept { return entry.ref.id; }
@@ -83,7 +83,7 @@ struct ProcessCold {
     gen::Ref ref;
     gen::NoticeOrder order = gen::NoticeOrder::kUsual;
   };
-  using Monitors = KeyedList<Monitor, ByRef>;
+  using Monitors = core::KeyedList<Monitor, ByRef>;
   Monitors monitors;
   // A link by a name or an alias; or a former link by the PID whose connection was lost, which the process has not
   // handled yet.
@@ -93,12 +93,12 @@ struct ProcessCold {
     gen::Target what;
     gen::NoticeOrder order = gen::NoticeOrder::kUsual;
   };
-  using NamedLinks = KeyedList<NamedLink, ByRef>;
+  using NamedLinks = core::KeyedList<NamedLink, ByRef>;
   NamedLinks named_links;
   struct ById {
     std::uint64_t operator()(const auto& entry) const noexcept { return entry.id; }
   };
-  KeyedList<gen::Alias, ById> aliases;
+  core::KeyedList<gen::Alias, ById> aliases;
   gen::Atom name;
   std::vector<gen::Atom> events;  // produced
   struct EventSubscription {
@@ -106,7 +106,7 @@ struct ProcessCold {
     std::uint64_t id;  // that of its notice: one without an entry is stale
     bool link;         // LinkEvent, not MonitorEvent
   };
-  using Subscriptions = KeyedList<EventSubscription, ById>;
+  using Subscriptions = core::KeyedList<EventSubscription, ById>;
   Subscriptions subscriptions;
   struct GroupNotes {
     struct Note {
@@ -165,11 +165,8 @@ struct ProcessCold {
     std::uint64_t order;  // of arrival
   };
   std::unordered_map<gen::Ref, OpenRequest> open_requests;
-  struct PastEvent {  // of this node, to which it has subscribed once
-    gen::Atom name;
-    EventMark mark;
-  };
-  std::vector<PastEvent> past_events;
+  // Of this node, to which it has subscribed once.
+  std::unordered_map<gen::Atom, EventMark> past_events;
   // Events that have ended are looked for when there are more.
   static constexpr std::size_t kPastEventsLimit = 64;
   std::size_t past_events_limit = kPastEventsLimit;

@@ -29,11 +29,16 @@ class EndRequests {
     return stopping_.load(std::memory_order_seq_cst) == generation;
   }
 
-  // Returns how the process takes exit signals: another value means that this has changed. Sequentially consistent, as
-  // are the two functions that change it; partner: ExitSignals::Deliver.
-  [[nodiscard]] int HowExitsAreTaken() const noexcept {
-    return (trap_exit_.load(std::memory_order_seq_cst) ? 1 : 0) +
-           (heeds_exits_.load(std::memory_order_seq_cst) ? 2 : 0);
+  // How a process takes exit signals.
+  struct ExitRule {
+    bool traps = false;
+    bool heeds = false;  // those that it traps end its waits
+    friend bool operator==(const ExitRule&, const ExitRule&) = default;
+  };
+  // Sequentially consistent, as are the two functions that change it; partner: ExitSignals::Deliver.
+  [[nodiscard]] ExitRule RuleForExits() const noexcept {
+    return {trap_exit_.load(std::memory_order_seq_cst),
+            heeds_exits_.load(std::memory_order_seq_cst)};
   }
 
   // -- the process itself --
@@ -42,10 +47,6 @@ class EndRequests {
     return trap_exit_.load(std::memory_order_relaxed);
   }
   void SetTrapExit(bool trap) noexcept { trap_exit_.store(trap, std::memory_order_seq_cst); }
-  // Returns whether the exit signals that the process traps end its waits.
-  [[nodiscard]] bool HeedsExits() const noexcept {
-    return heeds_exits_.load(std::memory_order_relaxed);
-  }
   void SetHeedExits(bool heed) noexcept { heeds_exits_.store(heed, std::memory_order_seq_cst); }
 
  private:

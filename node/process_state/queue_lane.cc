@@ -35,14 +35,17 @@ QueueLane::Outcome QueueLane::Push(std::uint32_t generation, bool only_if_room,
   try {
     taken = queue_->Enqueue(message, loser);
   } catch (...) {
+    dropped = loser.Release();  // the queue may have made room before
     envelope = GiveBack(message);
+    NoteSize(mailbox);
     throw;
   }
+  dropped = loser.Release();
   if (!taken) {
     envelope = GiveBack(message);
+    NoteSize(mailbox);
     return Outcome::kFull;
   }
-  dropped = loser.Release();
   if (dropped.get() == newest && (newest->flags & core::Envelope::kFlagImportant) != 0) {
     envelope = std::move(dropped);
     return Outcome::kFull;

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include <ergon/core/foundations/keyed_list.h>
 #include <ergon/gen/pid.h>
 #include <ergon/gen/ref.h>
 #include <ergon/gen/target.h>
-#include <ergon/node/process_state/keyed_list.h>
 
 namespace ergon::node {
 
@@ -107,7 +107,7 @@ class WatcherList {
     return watcher;
   }
 
-  KeyedList<Watcher, KeyOf> all_;
+  core::KeyedList<Watcher, KeyOf> all_;
   std::unique_ptr<Named> named_;  // null: all came by the PID
 };
 

@@ -77,6 +77,8 @@ gen::Result<void> Applications::Unload(gen::Atom name) {
 
 gen::Result<void> Applications::Plan(gen::Atom name, std::vector<gen::Atom>& path,
                                      std::vector<gen::Atom>& order) {
+  // Several may depend on it. It is planned once with all that it depends on, or the time would double with each.
+  if (std::find(order.begin(), order.end(), name) != order.end()) return {};
   const bool circular = std::find(path.begin(), path.end(), name) != path.end();
   path.push_back(name);
   if (circular) {
@@ -96,7 +98,7 @@ gen::Result<void> Applications::Plan(gen::Atom name, std::vector<gen::Atom>& pat
     if (!planned) return planned;
   }
   path.pop_back();
-  if (std::find(order.begin(), order.end(), name) == order.end()) order.push_back(name);
+  order.push_back(name);
   return {};
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <ergon/act/pool.h>
 #include <ergon/gen/dead_letter.h>
 #include <ergon/gen/event.h>
 #include <ergon/node/cluster/handshake/flags.h>
@@ -437,6 +439,97 @@ TEST_CASE("remote events: a full mailbox there does not get a value, which is co
   goes_on = true;
   CHECK(cluster.a.WaitProcess(slow));
   CHECK(got == 2);
+}
+
+TEST_CASE("remote events: a pool that has too much to do does not get a value, which is counted") {
+  class Slow : public act::Actor {
+   public:
+    explicit Slow(std::shared_ptr<std::atomic<int>> handled) : handled_(std::move(handled)) {}
+
+   private:
+    gen::Status HandleEvent(const gen::MessageEvent&) override {
+      std::this_thread::sleep_for(1ms);
+      ++*handled_;
+      return gen::Continue();
+    }
+    const std::shared_ptr<std::atomic<int>> handled_;
+  };
+  class Readers : public act::Pool {
+   public:
+    Readers(gen::Event event, std::shared_ptr<std::atomic<int>> handled)
+        : event_(event), handled_(std::move(handled)) {}
+
+   private:
+    gen::Result<act::PoolOptions> Init(const gen::Args&) override {
+      (void)MonitorEvent(event_).value();
+      return act::PoolOptions{
+          .pool_size = 1, .worker_factory = gen::Factory<Slow>(handled_), .admission_limit = 20ms};
+    }
+    const gen::Event event_;
+    const std::shared_ptr<std::atomic<int>> handled_;
+  };
+  Cluster cluster("overloaded");
+  Producing prices(cluster.b);
+  const auto handled = std::make_shared<std::atomic<int>>(0);
+  REQUIRE(cluster.a.Spawn(gen::Factory<Readers>(PricesOf(cluster.b), handled)));
+  // First alone, until it is known how long one takes.
+  constexpr int kAlone = 20;
+  for (int i = 1; i <= kAlone; ++i) {
+    CHECK(prices.Publish({i}) == 1);
+    REQUIRE(kit::Eventually([&] { return *handled == i; }));
+  }
+  constexpr int kTogether = 200;
+  CHECK(prices.Publish(std::vector<int>(kTogether, 0)) == 1);
+  CHECK(kit::Eventually([&] {
+    const auto dropped = static_cast<int>(cluster.a.MessageBalance().dropped_mailbox_full);
+    return dropped > 0 && *handled + dropped == kAlone + kTogether;
+  }));
+}
+
+TEST_CASE("remote events: what a value pushes out may take its time at its end") {
+  struct PushedOut {
+    std::shared_ptr<int> end;
+  };
+  Cluster cluster("pushed_out");
+  Producing prices(cluster.b);
+  std::promise<void> may_end;
+  std::atomic<int> subscribed{0};
+  std::atomic<bool> is_ending{false};
+  std::atomic<bool> has_unsubscribed{false};
+  std::atomic<bool> goes_on{false};
+  gen::ProcessOptions options;
+  options.mailbox = gen::Mailbox::Bounded(1, gen::Overflow::kDropOldest);
+  const gen::PID full = cluster.a
+                            .Spawn(
+                                [&](gen::Process& self) {
+                                  (void)self.MonitorEvent(PricesOf(cluster.b)).value();
+                                  ++subscribed;
+                                  while (!goes_on) self.Sleep(1ms);
+                                },
+                                options)
+                            .value();
+  const gen::PID other = cluster.a
+                             .Spawn([&](gen::Process& self) {
+                               (void)self.MonitorEvent(PricesOf(cluster.b)).value();
+                               ++subscribed;
+                               while (!is_ending) self.Sleep(1ms);
+                               self.DemonitorEvent(PricesOf(cluster.b)).value();
+                               has_unsubscribed = true;
+                             })
+                             .value();
+  REQUIRE(kit::Eventually([&] { return subscribed == 2; }));
+  std::shared_ptr<int> end(new int(0), [&](int* number) {
+    is_ending = true;
+    may_end.get_future().wait();
+    delete number;
+  });
+  CHECK(cluster.a.Send(full, PushedOut{std::move(end)}));
+  CHECK(prices.Publish({1}) == 2);
+  CHECK(kit::Eventually([&] { return has_unsubscribed.load(); }));
+  may_end.set_value();
+  goes_on = true;
+  CHECK(cluster.a.WaitProcess(full));
+  CHECK(cluster.a.WaitProcess(other));
 }
 
 TEST_CASE("remote events: of a node that does not run Ergon, or does not answer") {

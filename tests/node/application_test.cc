@@ -142,6 +142,20 @@ TEST_CASE("application: dependencies start first, once, and are needed while it 
   REQUIRE(app.test.node.StopApplication("a"));
 }
 
+TEST_CASE("application: each may depend on all before it") {
+  AppNode app;
+  Lines started;
+  std::vector<gen::Atom> before;
+  for (int i = 0; i < 40; ++i) {
+    const std::string name = "many" + std::to_string(i);
+    app.Load({.name = name, .depends = before, .processes = {app.Process(name + "1")}});
+    before.emplace_back(name);
+    started.push_back("+" + name + "1");
+  }
+  REQUIRE(app.test.node.StartApplication(before.back()));
+  CHECK(app.notes.All() == started);
+}
+
 TEST_CASE("application: a dependency that is stopped before who needs it starts") {
   AppNode app;
   std::atomic<bool> goes_on{false};

@@ -147,6 +147,36 @@ TEST_CASE("continue: killed before, it is not called") {
   CHECK_FALSE(called);
 }
 
+TEST_CASE("continue: what is not called is destroyed before its actor") {
+  class Forgetful : public act::Actor {
+   public:
+    Forgetful(std::shared_ptr<bool> alive, std::function<void()> destroyed)
+        : alive_(std::move(alive)), destroyed_(std::move(destroyed)) {}
+    ~Forgetful() override { *alive_ = false; }
+
+   private:
+    gen::Status HandleMessage(gen::PID, gen::Message&) override {
+      const std::shared_ptr<int> guard(new int(0), [destroyed = destroyed_](const int* number) {
+        destroyed();
+        delete number;
+      });
+      (void)ContinueWith([guard] { return gen::Stop(gen::Reason::Normal()); });
+      return gen::Continue();  // without it
+    }
+    const std::shared_ptr<bool> alive_;
+    const std::function<void()> destroyed_;
+  };
+  const auto alive = std::make_shared<bool>(true);
+  std::atomic<int> destroyed{0};
+  TestNode t;
+  const auto note = [&] { destroyed = *alive ? 1 : 2; };
+  const gen::PID pid = t.node.Spawn(gen::Factory<Forgetful>(alive, note)).value();
+  CHECK(t.node.Send(pid, DiaryLine{}));
+  CHECK(t.node.StopProcess(pid));
+  CHECK(t.Ended(pid));
+  CHECK(destroyed == 1);
+}
+
 class IdleSleeper : public act::Actor {
  public:
   explicit IdleSleeper(std::atomic<int>* idle) : idle_(idle) {}

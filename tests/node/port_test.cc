@@ -318,6 +318,22 @@ TEST_CASE("port: output and exit come before the end of the port to an owner tha
   CHECK(words.All() == std::vector<std::string>{"output", "output", "over", "exit", "down"});
 }
 
+TEST_CASE("port: it ends when nobody watches its owner any more") {
+  Ports ports;
+  const gen::PID port =
+      ports.Open({.program = "sleep", .arguments = {"1000"}, .output = PortStream::kNull}).value();
+  int watches = 0;
+  const gen::ProcessInfo info = ports.node().ProcessInfo(port).value();
+  for (const gen::PID helper : info.links) {
+    const auto what = ports.node().ProcessInfo(helper);
+    if (!what || what->behavior.find("OwnerWatch") == std::string::npos) continue;
+    ++watches;
+    CHECK(ports.node().SendExit(helper, gen::Reason::Normal()));
+  }
+  CHECK(watches == 1);
+  CHECK(ports->Ended(port));
+}
+
 TEST_CASE("port: messages that are none for it do not fill the log") {
   Ports ports;
   const gen::PID port = ports.Open({.program = "cat"}).value();

@@ -298,6 +298,49 @@ TEST_CASE("user code: a mailbox of one's own that throws ends its process, and n
   CHECK(t.Run(other, [](Subject&) {}));
 }
 
+// Has room for one, makes some for a newer one, and then may not take it.
+class RoomForOne final : public gen::MailboxQueue {
+ public:
+  explicit RoomForOne(std::shared_ptr<std::atomic<Broken>> broken) : broken_(std::move(broken)) {}
+  bool Enqueue(gen::OwnedMessage& message, gen::OwnedMessage& dropped) override {
+    if (message_) dropped = std::move(message_);
+    if (*broken_ == Broken::kEnqueueThrows) throw std::runtime_error("full");
+    if (*broken_ == Broken::kEnqueue) return false;
+    message_ = std::move(message);
+    return true;
+  }
+  gen::OwnedMessage Dequeue() override { return std::exchange(message_, {}); }
+  void Return(gen::OwnedMessage message) override { message_ = std::move(message); }
+  std::size_t size() const noexcept override { return message_ ? 1 : 0; }
+
+ private:
+  const std::shared_ptr<std::atomic<Broken>> broken_;
+  gen::OwnedMessage message_;
+};
+
+TEST_CASE("user code: what a mailbox of one's own drops before it throws or refuses is told") {
+  for (const Broken how : {Broken::kEnqueueThrows, Broken::kEnqueue}) {
+    const auto broken = std::make_shared<std::atomic<Broken>>(Broken::kNothing);
+    TestNode t;
+    gen::ProcessOptions options;
+    options.mailbox =
+        gen::Mailbox::Custom([broken] { return std::make_unique<RoomForOne>(broken); });
+    const gen::PID pid = t.Spawn({}, options);
+    CHECK(t.node.Suspend(pid));
+    auto answer = t.node.CallAsync<int>(pid, 1, {.timeout = gen::kInfinite});
+    CHECK(kit::Eventually([&] { return t.node.ProcessInfo(pid)->messages_queued == 1; }));
+    *broken = how;
+    CHECK(t.node.Send(pid, 2).error() == (how == Broken::kEnqueue
+                                              ? gen::ErrProcessMailboxFull
+                                              : gen::Error(gen::ErrorCode::kInternal, "")));
+    CHECK(answer.get().error() == gen::ErrProcessMailboxFull);
+    CHECK(t.node.Info().dropped_mailbox_full == 1);
+    *broken = Broken::kNothing;
+    CHECK(t.node.Resume(pid));
+    CHECK(t.Run(pid, [](Subject&) {}));
+  }
+}
+
 void SendToBrokenQueue(Broken how) {
   kit::ChildBegins();
   const auto broken = std::make_shared<std::atomic<Broken>>(how);

@@ -47,6 +47,7 @@ void Registration::Keep(std::uint16_t port, std::function<void(gen::Result<void>
   bool started_epmd = false;
   for (int attempt = 0; !closed_; ++attempt) {
     auto outcome = Register(port);
+    (void)IsInForeground();
     if (closed_) return;
     if (outcome) {
       if (registered) {
@@ -126,7 +127,12 @@ void Registration::UntilGone() {
   }
 }
 
-gen::Result<void> Registration::StartEpmd() const {
+bool Registration::IsInForeground() {
+  if (started_ != 0 && ::waitpid(started_, nullptr, WNOHANG) != 0) started_ = 0;
+  return started_ != 0;
+}
+
+gen::Result<void> Registration::StartEpmd() {
   const std::string port = std::to_string(settings_.epmd_port);
   const std::string address = settings_.listen_address.to_string();
   std::string program = "epmd";
@@ -151,9 +157,8 @@ gen::Result<void> Registration::StartEpmd() const {
   // It goes into the background at once. One that does not, as a script of that name may, serves as well, and nobody
   // waits for its end.
   const auto end = std::chrono::steady_clock::now() + kChildTime;
-  while (::waitpid(child, nullptr, WNOHANG) == 0 && std::chrono::steady_clock::now() < end) {
-    tasks_.Sleep(kChildPause);
-  }
+  started_ = child;
+  while (IsInForeground() && std::chrono::steady_clock::now() < end) tasks_.Sleep(kChildPause);
   return {};
 }
 

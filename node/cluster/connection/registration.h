@@ -36,7 +36,9 @@ class Registration {
   gen::Result<void> Register(std::uint16_t port);
   // Waits until EPMD closes the connection.
   void UntilGone();
-  [[nodiscard]] gen::Result<void> StartEpmd() const;
+  [[nodiscard]] gen::Result<void> StartEpmd();
+  // Returns whether what was started is still in the foreground; else no zombie of it is left.
+  bool IsInForeground();
 
   asio::io_context& context_;
   Tasks& tasks_;
@@ -47,6 +49,7 @@ class Registration {
   gen::LogLimit again_lines_;
   gen::LogLimit gone_lines_;
   gen::LogLimit refused_lines_;
+  int started_ = 0;  // its process id; 0: none, or it has gone into the background
   bool closed_ = false;
 };
 

@@ -11,6 +11,7 @@
 
 #include <ergon/core/messages/envelope.h>
 #include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/host/drop_reason_of.h>
 #include <ergon/node/cluster/connection/answer_signals.h>
 #include <ergon/node/cluster/extension/ergon_signals.h>
 #include <ergon/node/cluster/extension/published_value.h>
@@ -133,20 +134,24 @@ void RemoteEvents::HandleValue(Connection& connection, const ErgonMessage& messa
   envelope->from = from.ToAddress();
   if (trace != 0) gen::MarkTraced(*envelope, trace);
   needs_.delivery.NoteSent(*envelope);
-  std::lock_guard lock(delivering_);
-  const PeerState::Subscription receiver = ReceiverOf(message, *name, connection);
-  if (receiver.empty()) return;
-  const auto sent = needs_.delivery.Deliver(message.to, envelope);
-  const bool is_full = !sent && sent.error() == gen::ErrProcessMailboxFull;
-  const bool has_failed = !sent && sent.error().code() == gen::ErrorCode::kInternal;
-  if (!sent && !is_full && !has_failed) return;  // as on one node
-  node::EventProgress& progress = *receiver.progress;
-  progress.mark.seen = std::max(progress.mark.seen, message.mark.seen);
-  progress.has_come = true;
-  needs_.totals.accepted.Add();
+  // What is dropped, this value or one that it pushes out, is destroyed when the lock is free again: a destructor may
+  // wait for somebody who is about to unsubscribe.
+  const node::LateDrops late_drops = needs_.delivery.DropLate();
+  gen::Result<void> sent;
+  {
+    const std::lock_guard lock(delivering_);
+    const PeerState::Subscription receiver = ReceiverOf(message, *name, connection);
+    if (receiver.empty()) return;
+    sent = needs_.delivery.Deliver(message.to, envelope);
+    if (!sent && gen::HasReceiverEnded(sent.error()))
+      return;  // as on one node: it is no subscriber any more
+    node::EventProgress& progress = *receiver.progress;
+    progress.mark.seen = std::max(progress.mark.seen, message.mark.seen);
+    progress.has_come = true;
+    needs_.totals.accepted.Add();
+  }
   if (sent) return;
-  needs_.delivery.Drop(std::move(envelope), message.to,
-                       has_failed ? gen::DropReason::kFailed : gen::DropReason::kMailboxFull,
+  needs_.delivery.Drop(std::move(envelope), message.to, gen::DropReasonOf(sent.error()),
                        sent.error());
 }
 
@@ -178,6 +183,9 @@ void RemoteEvents::HandleAnswer(Connection& connection, const PeerState::Call& q
     needs_.delivery.RespondError(question.local, number, missed.error());
     return;
   }
+  // Destroyed when the lock is free again; as in HandleValue.
+  const std::vector<gen::MessageEvent> kept = missed->values;
+  const node::LateDrops late_drops = needs_.delivery.DropLate();
   std::unique_lock lock(delivering_);
   const auto progress = ProgressOf(connection, question, number, missed->mark);
   const bool places = progress != nullptr && question.may_wait && missed->mark.event != 0;

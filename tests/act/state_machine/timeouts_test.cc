@@ -138,6 +138,38 @@ TEST_CASE("state timeouts: of several changes the last counts") {
   CHECK(subject.timeouts.ToString() == "state");
 }
 
+TEST_CASE("state timeouts: very many names, set, replaced, cancelled and fired") {
+  // With a look at each of them for each of them this would not end.
+  constexpr int kMany = 100'000;
+  const auto name = [](int i) { return "many" + std::to_string(i); };
+  TimeoutsSubject subject;
+  std::vector<TimeoutChange> changes;
+  for (int i = 0; i < kMany; ++i) {
+    const TimeoutKey key = Named(name(i).c_str());
+    changes.push_back({What::kSet, key, 5ns, detail::OwnValue(-1)});
+    changes.push_back({What::kSet, key, i % 2 == 0 ? 0ns : 5ns, detail::OwnValue(i)});
+  }
+  subject.timeouts.Apply(std::move(changes));
+  CHECK(subject.timeouts.size() == kMany);
+  CHECK(subject.timeouts.TakeCommands().size() == kMany / 2);
+  for (int i = 0; i < kMany; ++i) {
+    subject.timeouts.OnEvent();
+    subject.timeouts.OnStateChange();
+    const auto number = std::to_string(i);
+    if (i % 2 == 0) {
+      if (i % 4 == 0)
+        subject.Cancel(Named(name(i).c_str()));
+      else
+        REQUIRE(subject.Due() == name(i) + " " + number);
+    } else {
+      REQUIRE(subject.Fire(static_cast<StateTimeouts::Id>(i / 2 + 1)) == name(i) + " " + number);
+    }
+  }
+  CHECK(subject.timeouts.size() == 0);
+  CHECK(subject.Due().empty());
+  CHECK(subject.Commands().empty());
+}
+
 TEST_CASE("state timeouts: a delay of 0 is due, in the order set, and can be cancelled") {
   TimeoutsSubject subject;
   subject.Set(Named("a"), 0ns, 1);

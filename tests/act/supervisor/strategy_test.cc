@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <string>
@@ -342,6 +343,55 @@ TEST_CASE("supervisor strategy: the end is in reverse order, also of what is sta
   one.strategy.End(gen::Reason::Error("later"));
   CHECK(one.End(2) == "end");
   CHECK(one.strategy.end_reason() == gen::Reason::Shutdown());
+}
+
+TEST_CASE("supervisor strategy: very many children are restarted, and end, in order") {
+  // With a look at each of them for each of them this would not end.
+  constexpr Key kMany = 100'000;
+  for (const bool keep_order : {false, true}) {
+    CAPTURE(keep_order);
+    SupervisionStrategy strategy(SupervisorType::kAllForOne,
+                                 With(SupervisorStrategy::kPermanent, keep_order),
+                                 SupervisorAutoShutdown::kNever);
+    for (Key key = 1; key <= kMany; ++key) {
+      REQUIRE(strategy.Add({.name = "many"}) == key);
+      REQUIRE(strategy.Start(key));
+      strategy.Started(key);
+    }
+    (void)strategy.TakeActions();
+    std::vector<Key> stopped;
+    std::vector<Key> started;
+    std::size_t ends = 0;
+    const auto go_on = [&] {
+      for (auto actions = strategy.TakeActions(); !actions.empty();
+           actions = strategy.TakeActions()) {
+        for (const auto& [kind, key] : actions) {
+          REQUIRE((kind == Kind::kStop || kind == Kind::kStart || kind == Kind::kEnd));
+          if (kind == Kind::kStop) {
+            stopped.push_back(key);
+            strategy.Ended(key, gen::Reason::Shutdown(), kSecond);
+          } else if (kind == Kind::kStart) {
+            started.push_back(key);
+            strategy.Started(key);
+          } else {
+            ++ends;
+          }
+        }
+      }
+    };
+    strategy.Ended(kMany / 2, gen::Reason::Error("failed"), kSecond);
+    go_on();
+    CHECK(stopped.size() == kMany - 1);
+    CHECK(started.size() == kMany);
+    CHECK(std::is_sorted(stopped.rbegin(), stopped.rend()));
+    CHECK(std::is_sorted(started.begin(), started.end()));
+    stopped.clear();
+    strategy.End(gen::Reason::Shutdown());
+    go_on();
+    CHECK(stopped.size() == kMany);
+    CHECK(std::is_sorted(stopped.rbegin(), stopped.rend()));
+    CHECK(ends == 1);
+  }
 }
 
 TEST_CASE("supervisor strategy: the end without children is at once") {

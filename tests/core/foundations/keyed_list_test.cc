@@ -1,5 +1,5 @@
 // Lists that are searched by a key: what is in them, in which order, and how many entries are looked at.
-#include <ergon/node/process_state/keyed_list.h>
+#include <ergon/core/foundations/keyed_list.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -15,7 +15,7 @@
 #include <kit/eventually.h>
 #include <kit/one_thread.h>
 
-namespace ergon::node {
+namespace ergon::core {
 namespace {
 
 struct Numbered {
@@ -129,4 +129,4 @@ TEST_CASE("keyed list: an index that cannot be made, or grow, leaves the list as
   }
 }
 
-}  // namespace ergon::node
+}  // namespace ergon::core

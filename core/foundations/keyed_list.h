@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace ergon::node {
+namespace ergon::core {
 
 // `KeyOf()(entry)` is the key of an entry. Keys are ordered and not hashed, because a peer that chooses keys could
 // choose them for their hashes. Short lists, as most are, are searched from the front. Longer ones have an index, and
@@ -198,4 +198,4 @@ class KeyedList {
   std::size_t gone_ = 0;          // of the entries; those stay in their places for a while
 };
 
-}  // namespace ergon::node
+}  // namespace ergon::core
