@@ -93,8 +93,8 @@ class Actor : public ProcessApi, protected SplitCallbacks {
     return gen::Status::Next();
   }
 
-  // Makes the process call HandleIdle when it had no message, request or event to handle for `idle` (or up to
-  // a quarter longer), and again after each further `idle`. A stashed message counts as something to handle, and so do
+  // Makes the process call HandleIdle when it had no message, request, event or notice of an end to handle for `idle` (or
+  // up to a quarter longer), and again after each further `idle`. A stashed message counts as something to handle, and so do
   // requests that are without an outcome when the process looks, four times per `idle`: its own (Request), and those of
   // others that it has not answered yet.
   // 0 or gen::kInfinite: never, which is the default. A process with an idle time-out uses four timers of the

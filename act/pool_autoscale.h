@@ -7,8 +7,8 @@
 namespace ergon::act {
 
 // The value of PoolOptions::autoscale; while the pool runs, PoolChange changes each field. The pool measures itself
-// every half handling time, at most every 10 ms plus 10 us per worker, at least every second, and changes the number of
-// its workers:
+// again after half a handling time, but not before 10 ms plus 10 us per worker, and not later than after a second; and it
+// changes the number of its workers:
 //
 // It grows when the estimated wait exceeds the target in two measurements in a row, or once by more than twice: to what
 // Little's law asks for (arrivals times handling time, divided by the utilization) plus workers for what waits already;
@@ -20,8 +20,8 @@ namespace ergon::act {
 // if that is longer.
 //
 // It shrinks, as RemoveWorkers does and by at most a quarter, when fewer workers have been enough for all of
-// `shrink_after`. If it must grow again soon afterwards, the next shrink waits twice as long, up to 32 times; at most
-// four times while it has twice the workers it needs.
+// `shrink_after`. If it must grow again soon afterwards, the next shrink waits twice as long, up to 32 times
+// `shrink_after`; up to four times while it has twice the workers that it needs.
 //
 // If handling times vary, a few growths in a hundred are undone by chance and tried again later.
 //

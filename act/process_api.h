@@ -127,8 +127,8 @@ class ProcessApi : public gen::ProcessBehavior {
   // still waits for the answer. If `to` ends without an answer, the caller gets an error at once. Without HandOver a
   // request stays with the process that was asked, and the caller gets an error when that process ends: copies of a
   // ref do not keep a request alive. The request is the one being handled, or one that its handler has left open
-  // (gen::NoReply). In a pool the pool itself holds a request, not the worker: use Delegate there. Errors besides
-  // those of Send, which change nothing:
+  // (gen::NoReply); a worker of a pool holds those that the pool has given it. Errors besides those of Send, which
+  // change nothing:
   //   kResponseIgnored  the request has been answered, or its caller has given up
   //   kNotAllowed       this process does not hold the request
   gen::Result<void> HandOver(const gen::Target& to, gen::PID from, gen::Ref ref);

@@ -1,13 +1,13 @@
 // Processes by keys of any type: rooms by number, sessions by customer.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
 #include <iterator>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -85,9 +85,9 @@ class KeyRegistry {
     std::lock_guard lock(state_->mutex);
     auto keys = state_->keys_of.find(pid);
     if (keys == state_->keys_of.end()) return false;
-    auto place = std::find(keys->second.begin(), keys->second.end(), key);
+    auto place = keys->second.find(key);
     if (place == keys->second.end()) return false;
-    return state_->Remove(pid, keys, place, removed);
+    return state_->Remove(keys, place, removed);
   }
 
   // Returns the process of a key; of duplicate keys the process that was registered first.
@@ -104,11 +104,16 @@ class KeyRegistry {
     if (found == state_->entries.end()) return {};
     return std::vector<Entry>(found->second.begin(), found->second.end());
   }
+  // Returns all keys of a process, in the order in which they were registered.
   [[nodiscard]] std::vector<Key> KeysOf(PID pid) const {
     std::shared_lock lock(state_->mutex);
     auto found = state_->keys_of.find(pid);
     if (found == state_->keys_of.end()) return {};
-    return std::vector<Key>(found->second.begin(), found->second.end());
+    std::map<std::uint64_t, const Key*> ordered;
+    for (const auto& [key, place] : found->second) ordered.emplace(place.number, &key);
+    std::vector<Key> keys;
+    for (const auto& [number, key] : ordered) keys.push_back(*key);
+    return keys;
   }
   // Returns how many keys belong to a process.
   [[nodiscard]] std::size_t size() const {
@@ -121,45 +126,48 @@ class KeyRegistry {
   struct Watch {
     PID pid;
   };
-
   // Asks the registry's process for the node that it is on.
   struct AskHome {
     using Reply = Node*;
   };
-
   // Lists, not vectors: taking something out assigns no key and no value, which could throw half-way.
   using Entries = std::unordered_map<Key, std::list<Entry>, Hash>;
-  using KeysOfProcess = std::unordered_map<PID, std::list<Key>>;
-
+  // Where the entry of a process is in the list of a key: however long that is, nobody goes through it under the lock.
+  struct Place {
+    typename std::list<Entry>::iterator entry;
+    std::uint64_t number;  // in the order of registering
+  };
+  using KeysOfOne = std::unordered_map<Key, Place, Hash>;
+  using KeysOfProcess = std::unordered_map<PID, KeysOfOne>;
   // What was taken out. It goes after the lock: destructors of keys and values may use the registry.
   struct Removed {
     typename Entries::node_type last;  // with the key of its list
     std::list<Entry> entries;
-    std::list<Key> keys;
+    typename KeysOfOne::node_type key;
   };
 
   struct State {
     explicit State(RegistryKeys its_keys) : keys(its_keys) {}
 
-    static auto Of(std::list<Entry>& entries, PID pid) {
-      return std::find_if(entries.begin(), entries.end(),
-                          [&](const Entry& entry) { return entry.pid == pid; });
+    [[nodiscard]] bool Has(PID pid, const Key& key) const {
+      const auto its = keys_of.find(pid);
+      return its != keys_of.end() && its->second.count(key) != 0;
     }
     Result<void> Add(const Key& key, PID pid, Value value) {
       Removed removed;
       std::lock_guard lock(mutex);
       const auto found = entries.try_emplace(key).first;
       auto& of_key = found->second;
-      const bool is_taken =
-          keys == RegistryKeys::kUnique ? !of_key.empty() : Of(of_key, pid) != of_key.end();
-      if (is_taken)
-        return Error(ErrorCode::kTaken, keys == RegistryKeys::kUnique
-                                            ? "the key belongs to " + of_key.front().pid.ToString()
-                                            : pid.ToString() + " has registered this key already");
       const std::size_t before = of_key.size();
       try {
+        const bool is_taken = before != 0 && (keys == RegistryKeys::kUnique || Has(pid, key));
+        if (is_taken)
+          return Error(ErrorCode::kTaken,
+                       keys == RegistryKeys::kUnique
+                           ? "the key belongs to " + of_key.front().pid.ToString()
+                           : pid.ToString() + " has registered this key already");
         of_key.push_back({pid, std::move(value)});
-        keys_of[pid].push_back(key);
+        keys_of[pid].try_emplace(key, Place{std::prev(of_key.end()), ++registered});
         return {};
       } catch (...) {
         if (of_key.size() != before)
@@ -172,15 +180,13 @@ class KeyRegistry {
     }
     // Removes a key of a process; under the lock. Returns false if the process does not have it. Nothing is changed if
     // the key throws.
-    bool Remove(PID pid, typename KeysOfProcess::iterator its,
-                typename std::list<Key>::iterator key, Removed& removed) {
-      auto found = entries.find(*key);
+    bool Remove(typename KeysOfProcess::iterator its, typename KeysOfOne::iterator key,
+                Removed& removed) {
+      auto found = entries.find(key->first);
       if (found == entries.end()) return false;
-      auto entry = Of(found->second, pid);
-      if (entry == found->second.end()) return false;
-      removed.entries.splice(removed.entries.end(), found->second, entry);
+      removed.entries.splice(removed.entries.end(), found->second, key->second.entry);
       if (found->second.empty()) removed.last = entries.extract(found);
-      removed.keys.splice(removed.keys.end(), its->second, key);
+      removed.key = its->second.extract(key);
       if (its->second.empty()) keys_of.erase(its);
       return true;
     }
@@ -218,7 +224,7 @@ class KeyRegistry {
         }
         try {
           const auto key = std::next(its->second.begin(), static_cast<std::ptrdiff_t>(stuck));
-          Remove(gone, its, key, removed) ? ++free : ++stuck;
+          Remove(its, key, removed) ? ++free : ++stuck;
         } catch (...) {  // it stays, for Unregister
           thrown = std::current_exception();
           ++stuck;
@@ -230,6 +236,7 @@ class KeyRegistry {
     mutable std::shared_mutex mutex;
     Entries entries;
     KeysOfProcess keys_of;
+    std::uint64_t registered = 0;
   };
 
   KeyRegistry(Node& node, PID keeper, std::shared_ptr<State> state)

@@ -46,12 +46,12 @@ struct NodeOptions {
   DispatcherPolicy policy = DispatcherPolicy::kWorkStealing;
   // Messages that a process may handle in a turn, 1..4096: see "Messages in a turn" in tests/bench/README.md.
   int throughput = 32;
-  // With quick handlers a turn may go on beyond that until it has lasted for this time, 0..1 s; 0: never.
+  // With quick handlers a turn may have more messages, until it has lasted for this time, 0..1 s; 0: never.
   std::chrono::nanoseconds turn_time = std::chrono::microseconds(20);
   // With slow handlers a turn ends sooner: after the handler in which it has lasted for this time, 0..1 s; 0: no limit. So
   // a process that is ready waits for one handler of each worker, or for this time. No handler is interrupted.
   // The time of a process that has been quick is looked at every 16 messages only, on a clock of 1 to 10 ms (the
-  // kernel's tick): its first slow turn may last that much longer. A handler that has waited, as in a Call, begins a
+  // kernel's tick): its first slow turn may last for up to 16 handlers, and for a tick longer. A handler that has waited, as in a Call, begins a
   // time slice of its own. Not in a simulation.
   std::chrono::nanoseconds turn_limit = std::chrono::milliseconds(1);
   // The size of a handler's stack, in bytes, 16 KiB..1 GiB. Only pages that are touched take memory. A handler that

@@ -109,8 +109,8 @@ class Process : public GroupMessenger {
   //   kIncorrect          an option; the text names the field and the value
   //   kProcessTerminated  Init stopped or threw; the text is its reason
   //   kTimeout            Init took longer than options.init_timeout, and waited then; the process is killed
-  //   kTaken              SpawnRegister: the name is in use; by a process that was killed, or whose parent was, and
-  //                       that is still in a handler, only if that does not end within options.init_timeout
+  //   kTaken              SpawnRegister: the name is in use; by a process that was killed, or that ends with its parent,
+  //                       and that is still in a handler, only if that does not end within options.init_timeout
   virtual Result<PID> Spawn(const ProcessFactory& factory, const ProcessOptions& options = {},
                             const Args& args = {}) = 0;
   virtual Result<PID> SpawnRegister(Atom name, const ProcessFactory& factory,

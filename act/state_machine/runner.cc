@@ -212,10 +212,8 @@ void StateRunner::RunTimers() {
 }
 
 void StateRunner::ForgetTimer(StateTimeouts::Id id, bool cancel) {
-  const Timer* const found = timers_.Find(id);
-  if (found == nullptr) return;
-  if (cancel) found->handle.Cancel();
-  (void)timers_.Remove(id);
+  const std::optional<Timer> timer = timers_.Take(id);
+  if (timer && cancel) timer->handle.Cancel();
 }
 
 }  // namespace ergon::act

@@ -4,23 +4,19 @@
 
 namespace ergon::act {
 
-OwnStateEvent StateTimeouts::TakeEventOf(TimeoutKey key) {
-  OwnStateEvent event{
-      .kind = key.kind, .name = key.name, .value = std::move(set_.Find(key)->value)};
-  (void)set_.Remove(key);
-  return event;
+OwnStateEvent StateTimeouts::TakeEventOf(const TimeoutKey& key) {
+  return {.kind = key.kind, .name = key.name, .value = set_.Take(key).value().value};
 }
 
 void StateTimeouts::Cancel(const TimeoutKey& key) {
-  const Timeout* const found = set_.Find(key);
-  if (found == nullptr) return;
-  if (found->is_due) {
-    due_.erase(found->id);
+  const std::optional<Timeout> cancelled = set_.Take(key);
+  if (!cancelled) return;
+  if (cancelled->is_due) {
+    due_.erase(cancelled->id);
   } else {
-    (void)running_.Remove(found->id);
-    commands_.push_back({.id = found->id});
+    (void)running_.Remove(cancelled->id);
+    commands_.push_back({.id = cancelled->id});
   }
-  (void)set_.Remove(key);
 }
 
 void StateTimeouts::Set(const TimeoutKey& key, std::chrono::nanoseconds delay,
@@ -28,8 +24,8 @@ void StateTimeouts::Set(const TimeoutKey& key, std::chrono::nanoseconds delay,
   Cancel(key);
   const bool is_due = delay <= std::chrono::nanoseconds::zero();
   const Id id = is_due ? ++last_due_ : ++last_id_;
-  set_.push_back(
-      {key, id, is_due, std::move(value)});  // first: what is found by its id must be there
+  // First: what is found by its id must be there.
+  set_.push_back({key, id, is_due, std::move(value)});
   if (is_due) {
     due_.emplace(id, key);
   } else {
@@ -65,11 +61,9 @@ void StateTimeouts::Apply(std::vector<TimeoutChange> changes) {
 }
 
 std::optional<OwnStateEvent> StateTimeouts::Fired(Id id) {
-  const Running* const found = running_.Find(id);
-  if (found == nullptr) return std::nullopt;
-  const TimeoutKey key = found->key;
-  (void)running_.Remove(id);
-  return TakeEventOf(key);
+  const std::optional<Running> ended = running_.Take(id);
+  if (!ended) return std::nullopt;
+  return TakeEventOf(ended->key);
 }
 
 std::optional<OwnStateEvent> StateTimeouts::TakeDue() {

@@ -69,7 +69,7 @@ class StateTimeouts {
   };
 
   // Removes the time-out with that key.
-  OwnStateEvent TakeEventOf(TimeoutKey key);
+  OwnStateEvent TakeEventOf(const TimeoutKey& key);
   void Cancel(const TimeoutKey& key);
   void Set(const TimeoutKey& key, std::chrono::nanoseconds delay, gen::OwnedMessage value);
 

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <set>
 #include <type_traits>
 #include <utility>
@@ -94,8 +95,16 @@ class KeyedList {
   bool Remove(const Key& key) {
     const std::size_t place = PlaceOf(key);
     if (place == kNone) return false;
-    Erase(place);
+    ErasePlaced(place, key);
     return true;
+  }
+  // Removes the first entry with that key, and returns it.
+  std::optional<T> Take(const Key& key) {
+    const std::size_t place = PlaceOf(key);
+    if (place == kNone) return std::nullopt;
+    std::optional<T> taken(std::move(entries_[place]));
+    ErasePlaced(place, key);
+    return taken;
   }
   // Removes all entries for which `is` returns true, and returns them. Looks at each. Changes nothing if it throws.
   template <class Is>
@@ -150,7 +159,6 @@ class KeyedList {
     const auto first = index_->places.lower_bound({key, 0});
     return first != index_->places.end() && first->first == key ? first->second : kNone;
   }
-  void Erase(std::size_t place) { ErasePlaced(place, KeyOf()(entries_[place])); }
   // Erases an entry by its place and key: the entry itself may have been moved away.
   void ErasePlaced(std::size_t place, const Key& key) {
     if (index_ == nullptr) {

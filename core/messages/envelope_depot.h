@@ -48,8 +48,9 @@ class alignas(64) Depot {
       if (empty != nullptr) KeepEmpty(empty);
       return full;
     }
+    if (with_free_ == nullptr) Grow(size_class);  // first: it throws if there is no memory
     if (empty == nullptr) empty = TakeEmptyLocked();
-    Cut(*empty, size_class);
+    Cut(*empty);
     return empty;
   }
 
@@ -142,8 +143,8 @@ class alignas(64) Depot {
     return new Magazine;
   }
 
-  void Cut(Magazine& magazine, int size_class) {
-    if (with_free_ == nullptr) Grow(size_class);
+  // From a chunk with free blocks, which there must be.
+  void Cut(Magazine& magazine) {
     Chunk* const chunk = with_free_;
     if (chunk->IsWhole()) AddSpare(-1);
     chunk->Cut(magazine);

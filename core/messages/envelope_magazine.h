@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <ergon/core/foundations/prefetch.h>
 #include <ergon/core/messages/envelope_sizes.h>
 
 namespace ergon::core {
@@ -26,7 +27,7 @@ class Magazine {
   // Removes and returns the block that was put last. The magazine must not be empty.
   [[nodiscard]] void* Take() noexcept {
     const std::size_t place = --count_;
-    __builtin_prefetch(places_[place], 1);  // what is taken soon
+    PrefetchToWrite(places_[place]);  // what is taken soon, and was written by another core last
     return places_[place + kAhead];
   }
   // Does what Take does, for who does not use the block soon.
@@ -42,7 +43,7 @@ class Magazine {
   }
 
  private:
-  static constexpr std::size_t kAhead = 4;
+  static constexpr std::size_t kAhead = 8;
 
   std::size_t count_ = 0;
   // The first kAhead places stay null, so that Take prefetches without a test.

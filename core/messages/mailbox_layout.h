@@ -11,6 +11,7 @@ namespace ergon::core {
 struct MailboxLayout {
   // Offsets in a Mailbox, in bytes.
   static constexpr std::size_t kWord = offsetof(Mailbox, state_) + offsetof(DispatchState, word_);
+  static constexpr std::size_t kExpress = offsetof(Mailbox, express_);
   static constexpr std::size_t kTaken = offsetof(Mailbox, taken_);
   static constexpr std::size_t kQueued = offsetof(Mailbox, queued_);
   static constexpr std::size_t kCapacity = offsetof(Mailbox, capacity_);

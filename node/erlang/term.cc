@@ -230,8 +230,9 @@ std::optional<Term> Term::Find(const Term& key) const {
   if (!reader.EnterMap(size)) return std::nullopt;
   const std::string wanted = CanonicalTerm(key.raw());
   for (; size != 0; --size) {
+    const bool is_alike = reader.kind() == key.kind();
     const std::string_view found = reader.ReadTerm();
-    if (found == key.raw() || CanonicalTerm(found) == wanted) return NextOf(reader);
+    if (is_alike && (found == key.raw() || CanonicalTerm(found) == wanted)) return NextOf(reader);
     reader.Skip();
   }
   return std::nullopt;
@@ -255,7 +256,9 @@ std::string Term::ToString(std::size_t max_bytes) const {
 }
 
 bool operator==(const Term& left, const Term& right) {
-  return left.raw() == right.raw() || CanonicalTerm(left.raw()) == CanonicalTerm(right.raw());
+  if (left.raw() == right.raw()) return true;
+  // A peer's term may be large: rewritten, it costs its size and more.
+  return left.kind() == right.kind() && CanonicalTerm(left.raw()) == CanonicalTerm(right.raw());
 }
 
 bool detail::Codec<Term>::Read(ValueReader& reader, Term& value) {

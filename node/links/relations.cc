@@ -290,7 +290,21 @@ bool Relations::TakeLinkOf(ProcessSlot& self, const core::Envelope& exit) {
   if (cold == nullptr) return false;
   std::lock_guard lock(cold->lock);
   if (!IsOfPids(exit)) return cold->named_links.Remove(exit.ref);
-  return cold->links.Remove(gen::PID::FromAddress(exit.from));
+  const gen::PID from = gen::PID::FromAddress(exit.from);
+  if (!cold->links.Remove(from)) return false;
+  if (from == addresses_.PidOf(self.parent_id())) {
+    cold->ends_with_parent = GenerationOf(addresses_.PidOf(self.Id()));
+  }
+  return true;
+}
+
+Relations::ParentLink Relations::LinkWithParent(ProcessSlot& process, gen::PID pid,
+                                                gen::PID parent) {
+  ProcessCold* const cold = process.ColdIfAny();
+  if (cold == nullptr) return ParentLink::kNone;
+  std::lock_guard lock(cold->lock);
+  if (cold->ends_with_parent == GenerationOf(pid)) return ParentLink::kTaken;
+  return cold->links.Find(parent) == nullptr ? ParentLink::kNone : ParentLink::kIsThere;
 }
 
 bool Relations::IsInOrder(ProcessSlot& self, const core::Envelope& notice) {

@@ -87,9 +87,18 @@ class Relations {
   // is marked so and it has not asked for another order.
   [[nodiscard]] static bool IsInOrder(ProcessSlot& self, const core::Envelope& notice);
   // Remove the entry that a notice belongs to. Return false if the notice is stale.
-  static bool TakeLinkOf(ProcessSlot& self, const core::Envelope& exit);
+  bool TakeLinkOf(ProcessSlot& self, const core::Envelope& exit);
   static bool TakeMonitor(ProcessSlot& self, std::uint64_t ref);
   static bool TakeSubscription(ProcessSlot& self, std::uint64_t id);
+
+  enum class ParentLink {
+    kNone,
+    kIsThere,  // it ends as its parent ends
+    kTaken     // by its parent's exit signal: it is ending
+  };
+  // Returns which one the process `pid` has, whose parent is `parent`. Any thread.
+  [[nodiscard]] static ParentLink LinkWithParent(ProcessSlot& process, gen::PID pid,
+                                                 gen::PID parent);
 
   // Sends the notices to those that monitor by a name or an alias of `self`, which is gone while the process lives.
   void ReleaseTarget(ProcessSlot& self, gen::PID pid, const gen::Target& target);

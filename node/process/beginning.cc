@@ -127,8 +127,7 @@ void ProcessRunner::ForgetFormer() noexcept {
   current_ = nullptr;
   parked_ = nullptr;
   transition_ = nullptr;
-  end_requests_.SetTrapExit(false);
-  end_requests_.SetHeedExits(false);
+  end_requests_.Begin(Generation());
   if (PoolSlot* pool = pool_.load(std::memory_order_relaxed)) pool->Reset();
   activity_.SetState(gen::ProcessState::kStarting);
   activity_.SetInInit(true);

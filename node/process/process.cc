@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <new>
 #include <type_traits>
 #include <utility>
 
 #include <ergon/core/clock.h>
+#include <ergon/core/messages/mailbox_layout.h>
 #include <ergon/core/time/deadline.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/foreign_aliases.h>
@@ -44,6 +46,18 @@ static_assert(alignof(Process) == 64,
               "what senders write and what the process writes are lines apart");
 
 SlotKind Process::Kind(const Rooms& rooms) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"  // no virtual bases
+  // Senders write the line of the mailbox's word with each message. What the process reads for each message is not there,
+  // or both would wait for that line.
+  constexpr std::size_t kMailbox = offsetof(Process, mailbox_);
+  constexpr std::size_t kSenders = (kMailbox + core::MailboxLayout::kWord) / 64;
+  static_assert((kMailbox + core::MailboxLayout::kExpress) / 64 != kSenders);
+  static_assert((kMailbox + core::MailboxLayout::kTaken) / 64 != kSenders);
+  static_assert(offsetof(Process, generation_) / 64 != kSenders);
+  static_assert(offsetof(Process, end_requests_) / 64 != kSenders);
+  static_assert(offsetof(Process, behavior_) / 64 != kSenders);
+#pragma GCC diagnostic pop
   return {.bytes = sizeof(Process),
           .alignment = alignof(Process),
           .make = [](void* memory, std::uint32_t index, void* context) -> ProcessSlot* {
@@ -84,9 +98,9 @@ gen::Result<gen::PID> Process::SpawnRegister(gen::Atom name, const gen::ProcessF
                              .link = options.link_parent || options.link_child});
     if (child || child.error() != gen::ErrTaken) return child;
     // Such as a child of a killed supervisor, whose next incarnation this is.
-    const gen::PID killed = rooms_.spawning.KilledHolderOf(name);
+    const gen::PID ending = rooms_.spawning.EndingHolderOf(name);
     const std::chrono::nanoseconds left(std::max<std::int64_t>(deadline - Now(), 0));
-    if (killed ? !AwaitEnd(killed, left) : rooms_.spawning.IsTaken(name)) return child;
+    if (ending ? !AwaitEnd(ending, left) : rooms_.spawning.IsTaken(name)) return child;
   }
 }
 

@@ -19,7 +19,7 @@ namespace ergon::node {
 bool ProcessRunner::HandleExit(const core::Envelope& envelope) {
   const bool from_link = envelope.ref != gen::kExplicitExit;
   // A link's signal counts once, and not after Unlink.
-  if (from_link && !Relations::TakeLinkOf(*this, envelope)) return false;
+  if (from_link && !rooms_.relations.TakeLinkOf(*this, envelope)) return false;
   if (!rooms_.exit_signals.IsStop(*this, envelope)) return end_requests_.TrapsExits();
   AskToStop(gen::Reason(*gen::ReasonOfExit(envelope)));
   return false;

@@ -119,9 +119,11 @@ struct ProcessCold {
   };
   std::unique_ptr<GroupNotes> groups;  // null: it has joined and monitored none
   bool joins_no_group = false;         // it is ending, and has left its groups
-  bool periodic_sends = false;         // there may be some (see PeriodicSends)
-  std::vector<core::Event*> waiters;   // threads in WaitProcess
-  struct WaitingProcess {              // in AwaitEnd
+  // Of the slot's last process whose link its parent's exit signal has taken.
+  std::uint32_t ends_with_parent = 0;
+  bool periodic_sends = false;        // there may be some (see PeriodicSends)
+  std::vector<core::Event*> waiters;  // threads in WaitProcess
+  struct WaitingProcess {             // in AwaitEnd
     gen::PID pid;
     std::uint64_t id;  // of its wait
   };

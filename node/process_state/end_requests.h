@@ -43,6 +43,14 @@ class EndRequests {
 
   // -- the process itself --
 
+  // For a process that begins: what was noted for those before it is forgotten. Notes for these may still come.
+  void Begin(std::uint32_t generation) noexcept {
+    killed_.store(generation - 1, std::memory_order_relaxed);
+    stopping_.store(generation - 1, std::memory_order_relaxed);
+    trap_exit_.store(false, std::memory_order_seq_cst);
+    heeds_exits_.store(false, std::memory_order_seq_cst);
+  }
+
   [[nodiscard]] bool TrapsExits() const noexcept {
     return trap_exit_.load(std::memory_order_relaxed);
   }

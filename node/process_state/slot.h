@@ -217,32 +217,33 @@ class alignas(64) ProcessSlot : public core::Schedulable {
     return generation_.load(std::memory_order_relaxed);
   }
 
-  // A line that is seldom written and read by senders.
+  // A line that is seldom written and read by senders and the process. The express stack of the mailbox ends it.
   std::atomic<std::uint32_t> generation_{1};
   const std::uint32_t index_;
   core::Dispatcher* dispatcher_ = nullptr;
   std::atomic<PoolSlot*> pool_{nullptr};
   mutable std::atomic<ProcessCold*> cold_{nullptr};
   mutable std::atomic<ProcessExtras*> extras_{nullptr};
-  std::unique_ptr<gen::ProcessBehavior> behavior_;
-  // A line that the process writes, then one that others write. Small members fill the ends of the parts before them.
+  // A line that the process writes, then one that others write. Nothing on the latter is read for each message that is
+  // handled: senders would wait for that line then. Small members fill the ends of the parts before them.
   core::Mailbox mailbox_;
   core::AwaitState await_;
-  [[no_unique_address]] EndRequests end_requests_;
   std::atomic<EndStep> end_step_{EndStep::kPidGone};
   std::atomic<bool> suspended_{false};
   // Belongs to the slot: what arrives late counts, too.
   std::atomic<std::int32_t> express_queued_{0};
   std::atomic<std::uint64_t> parent_id_{0};
   std::atomic<std::uint64_t> leader_id_{0};
+  std::int64_t started_at_ = 0;
+  std::atomic<std::uint64_t> sequence_{0};
   // The process's own.
   MessageCounts counts_;
   [[no_unique_address]] RoutedWork routed_work_;
   std::atomic<std::uint8_t> log_level_{0};
   bool detached_ : 1 = false;
   bool heir_ : 1 = false;  // the parent, a pool, inherits what is not handled
-  std::int64_t started_at_ = 0;
-  std::atomic<std::uint64_t> sequence_{0};
+  [[no_unique_address]] EndRequests end_requests_;
+  std::unique_ptr<gen::ProcessBehavior> behavior_;
   [[no_unique_address]] Activity activity_;  // the last one: its end is the runner's
 };
 

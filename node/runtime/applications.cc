@@ -202,6 +202,8 @@ gen::Result<gen::PID> Applications::MasterToStop(gen::Atom name) {
         gen::ErrorCode::kNotAllowed,
         fmt::format("application '{}' needs '{}' and is {}", other, name, ToString(its.state)));
   }
+  // Who needs it must not start from here on, although its master may not have begun to stop.
+  (*entry)->state = State::kStopping;
   return (*entry)->master;
 }
 

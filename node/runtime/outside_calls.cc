@@ -63,9 +63,9 @@ gen::Result<gen::PID> OutsideCalls::Spawn(const SpawnRequest& request) {
   for (;;) {
     auto pid = SpawnOnce(request);
     if (pid || pid.error() != gen::ErrTaken || request.name.empty()) return pid;
-    const gen::PID killed = needs_.spawning.KilledHolderOf(request.name);
+    const gen::PID ending = needs_.spawning.EndingHolderOf(request.name);
     const std::chrono::nanoseconds left(std::max<std::int64_t>(deadline - needs_.clock.Now(), 0));
-    if (killed ? !WaitProcess(killed, left) : needs_.spawning.IsTaken(request.name)) return pid;
+    if (ending ? !WaitProcess(ending, left) : needs_.spawning.IsTaken(request.name)) return pid;
   }
 }
 

@@ -68,13 +68,24 @@ bool Spawning::IsTaken(gen::Atom name) const {
   return static_cast<bool>(needs_.addresses.names().Find(name));
 }
 
-gen::PID Spawning::KilledHolderOf(gen::Atom name) const {
+gen::PID Spawning::EndingHolderOf(gen::Atom name) const {
   const Addresses& addresses = needs_.addresses;
-  for (gen::PID pid = addresses.names().Find(name); pid;) {
-    const ProcessSlot* const process = addresses.Find(pid);
-    if (process == nullptr) break;
+  gen::PID pid = addresses.names().Find(name);
+  ProcessSlot* process = addresses.Find(pid);
+  while (process != nullptr) {
     if (process->end_requests().IsKilled(GenerationOf(pid))) return pid;
-    pid = addresses.PidOf(process->parent_id());
+    const gen::PID parent = addresses.PidOf(process->parent_id());
+    switch (Relations::LinkWithParent(*process, pid, parent)) {
+      case Relations::ParentLink::kTaken:
+        return pid;
+      case Relations::ParentLink::kNone:
+        return {};
+      case Relations::ParentLink::kIsThere:
+        break;
+    }
+    process = addresses.Find(parent);
+    if (process == nullptr) return pid;  // the parent has ended, and its signal is on the way
+    pid = parent;
   }
   return {};
 }

@@ -53,8 +53,9 @@ class Spawning {
 
   // Makes a process in a fresh slot; the caller has the right to run it, or has to abandon it.
   gen::Result<ProcessSlot*> Open(const SpawnRequest& request);
-  // Returns who has the name if it has been killed, else the nearest of its ancestors that has; none: the empty PID.
-  [[nodiscard]] gen::PID KilledHolderOf(gen::Atom name) const;
+  // Returns the process that has the name if it is ending: it has been killed, or its parent takes it along. If only one of
+  // its ancestors is ending, with which it ends, that one; none: the empty PID.
+  [[nodiscard]] gen::PID EndingHolderOf(gen::Atom name) const;
   // Returns whether a process has the name.
   [[nodiscard]] bool IsTaken(gen::Atom name) const;
   // Starts a process. `done` is called when its Init has ended, with an error if that failed, maybe on another thread.

@@ -193,6 +193,20 @@ TEST_CASE("term: equal as in Erlang, however written") {
   CHECK(equal(t::Function(), t::Function()));
 }
 
+TEST_CASE("term: another kind is another one at once, and maps in maps are not copied for each") {
+  // If what is in a map were copied again for each map around it, this would take minutes.
+  constexpr int kDepth = 900;
+  const auto nested = [](const std::string& number) {
+    std::string term;
+    for (int i = 0; i < kDepth; ++i) term += Bytes({116, 0, 0, 0, 1}) + t::Small(1);
+    return Of(term + t::Tuple({number, t::Binary(std::string(kit::Scaled(16'000'000), 'x'))}));
+  };
+  const Term one = nested(t::Small(5));
+  CHECK(one == nested(Bytes({98, 0, 0, 0, 5})));
+  CHECK_FALSE(one == nested(t::Small(6)));
+  for (int i = 0; i < 1000; ++i) CHECK_FALSE(one == Term::Atom("stop"));
+}
+
 TEST_CASE("term: printed as by Erlang") {
   CHECK(Text(t::Small(42)) == "42");
   CHECK(Text(Bytes({98, 255, 255, 255, 254})) == "-2");

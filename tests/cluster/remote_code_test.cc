@@ -199,6 +199,44 @@ TEST_CASE("remote code: a second call with the reference of one that runs is ref
   kit::CheckBalance(node);
 }
 
+TEST_CASE("remote code: of two functions with one reference none outlives the connection") {
+  Sleepers sleepers;
+  ErlangOptions options = OptionsOfCalls(sleepers);
+  options.listen_port = FreePort();
+  kit::LogCapture log;
+  auto node = TryStart("twice@127.0.0.1", log, options).value();
+  Client asker(static_cast<std::uint16_t>(options.listen_port));
+  REQUIRE(asker.ShakeHands("asker@127.0.0.1", "twice@127.0.0.1"));
+  const gen::PID pid{7, "asker@127.0.0.1", 77};
+  std::string reference;
+  AppendReference(reference, 5, pid.node, pid.creation);
+  // As erpc:call does it.
+  std::string arguments;
+  TermWriter writer(arguments);
+  writer.List(4);
+  writer.Raw(reference);
+  writer.Atom("words");
+  writer.Atom("sleep");
+  writer.Nil();
+  writer.Nil();
+  std::string frame;
+  AppendFrame(frame,
+              {.kind = SignalKind::kSpawnRequest,
+               .from = pid,
+               .ref = reference,
+               .payload = arguments,
+               .module = "erpc",
+               .function = "execute_call",
+               .arity = 4,
+               .links = kMonitored},
+              kOwnFlags);
+  asker.Write(frame + frame);
+  CHECK(kit::Eventually([&] { return node.Info().processes_spawned == 2; }));
+  CHECK(kit::Eventually([&] { return node.ProcessList().size() == 1; }));
+  asker.Close();
+  CHECK(kit::Eventually([&] { return node.ProcessList().empty(); }));
+}
+
 // What they return takes room that their caller has to make.
 TEST_CASE("remote code: functions are not run while their caller does not take their results") {
   constexpr int kCalls = 200;

@@ -179,6 +179,34 @@ TEST_CASE("application: a dependency that is stopped before who needs it starts"
   CHECK(app.State("last") == ApplicationState::kLoaded);
 }
 
+TEST_CASE("application: once it is asked to stop, nothing that needs it starts") {
+  kit::ThreadGate gate;
+  // Its master is held while it tells of a process that has failed.
+  Node node = Start("test@localhost", {.log_sink =
+                                           [&gate](gen::LogLevel, const std::string& line) {
+                                             if (line.find("has ended: ") != std::string::npos)
+                                               gate.Enter();
+                                           }})
+                  .value();
+  node.LoadApplication({.name = "first",
+                        .processes = {{.name = "fails", .factory = Make({})},
+                                      {.name = "stays", .factory = Make({})}}})
+      .value();
+  node.LoadApplication(
+          {.name = "second", .depends = {"first"}, .processes = {{.factory = Make({})}}})
+      .value();
+  node.StartApplication("first").value();
+  node.Send("fails", End{gen::Reason::Error("broken")}).value();
+  REQUIRE(Eventually([&] { return gate.Entered() == 1; }));
+  std::jthread stops([&] { CHECK(node.StopApplication("first")); });
+  CHECK(Eventually(
+      [&] { return node.ApplicationInfo("first").value().state == ApplicationState::kStopping; }));
+  const auto started = node.StartApplication("second");
+  gate.Open();
+  REQUIRE_FALSE(started);
+  CHECK(started.error().detail() == "application 'first' is stopping");
+}
+
 TEST_CASE("application: missing and circular dependencies are named, and nothing is started") {
   AppNode app;
   app.Load(app.Spec("a", {"b"}));

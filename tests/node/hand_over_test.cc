@@ -1,6 +1,7 @@
 // Requests whose `from` and `ref` travel to another process, which answers in place of the one asked.
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <ergon/act/pool.h>
 #include <ergon/act/supervisor.h>
@@ -163,6 +164,37 @@ TEST_CASE(
   auto answer = test.node.CallAsync<int>(
       first, Ask{}, {.timeout = kPatient.timeout, .priority = gen::MessagePriority::kHigh});
   REQUIRE(test.Ended(first));
+  test.node.Send(other, Finish{}).value();
+  CHECK(answer.get().value() == 30);
+}
+
+class PoolOf final : public act::Pool {
+ public:
+  explicit PoolOf(gen::ProcessFactory worker) : worker_(std::move(worker)) {}
+
+ private:
+  gen::Result<act::PoolOptions> Init(const gen::Args&) override {
+    return act::PoolOptions{.pool_size = 1, .worker_factory = worker_};
+  }
+  const gen::ProcessFactory worker_;
+};
+
+TEST_CASE("hand over: a worker of a pool hands over what the pool has given it, and may end") {
+  TestNode test;
+  const gen::PID other = test.node.Spawn(gen::Factory<Answers>()).value();
+  const gen::PID pool =
+      test.node
+          .Spawn(gen::Factory<PoolOf>(Make({.call = [&](Subject& self, gen::PID from, gen::Ref ref,
+                                                        gen::Message& request) -> gen::CallResult {
+            self.Send(other, Task{from, ref, request.Take<Ask>().value}).value();
+            self.HandOver(other, from, ref).value();
+            return gen::NoReply();
+          }})))
+          .value();
+  auto answer = test.node.CallAsync<int>(pool, Ask{3}, kPatient);
+  REQUIRE(kit::Eventually([&] { return test.node.Call<bool>(other, Ask{}, kPatient).value(); }));
+  test.node.SendExit(pool, gen::Reason::Shutdown()).value();
+  REQUIRE(test.Ended(pool));
   test.node.Send(other, Finish{}).value();
   CHECK(answer.get().value() == 30);
 }

@@ -1,11 +1,14 @@
 #include <ergon/gen/key_registry.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <variant>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -222,6 +225,55 @@ TEST_CASE("key registry: a key that throws when its process has ended stays take
   (void)keys.Unregister(FragileKey(2), one);
   CHECK(keys.Register(FragileKey(2), t.Spawn()));
   CHECK(keys.size() == 1);
+}
+
+// Counts how often two of its kind are compared.
+struct CountedKey {
+  explicit CountedKey(int number_in) : number(number_in) {}
+  bool operator==(const CountedKey& other) const {
+    ++compared;
+    return number == other.number;
+  }
+  static inline std::atomic<int> compared{0};
+  int number;
+};
+struct HashOfCountedKey {
+  std::size_t operator()(const CountedKey& key) const noexcept {
+    return static_cast<std::size_t>(key.number);
+  }
+};
+
+TEST_CASE("key registry: of many keys of a process each one costs the same") {
+  constexpr int kKeys = kit::Scaled(2'000);
+  TestNode t;
+  auto keys = gen::KeyRegistry<CountedKey, std::monostate, HashOfCountedKey>::Start(t.node).value();
+  const gen::PID pid = t.Spawn();
+  for (int i = 0; i < kKeys; ++i) CHECK(keys.Register(CountedKey(i), pid));
+  CountedKey::compared = 0;
+  for (int i = kKeys; i-- > 0;) CHECK(keys.Unregister(CountedKey(i), pid));
+  CHECK(CountedKey::compared < 20 * kKeys);
+  CHECK(keys.size() == 0);
+}
+
+TEST_CASE("key registry: many processes share a key, and end in any order") {
+  // If each registration looked through those before it, this would take minutes.
+  constexpr int kProcesses = kit::Scaled(100'000, 4);
+  TestNode t;
+  auto topics = gen::KeyRegistry<int>::Start(t.node, gen::RegistryKeys::kDuplicate).value();
+  std::vector<gen::PID> members;
+  for (int i = 0; i < kProcesses; ++i) {
+    members.push_back(t.Spawn());
+    topics.Register(1, members.back()).value();
+  }
+  REQUIRE(topics.FindAll(1).size() == members.size());
+  CHECK(topics.FindAll(1)[7].pid == members[7]);
+  const auto half = members.begin() + kProcesses / 2;
+  std::for_each(std::make_reverse_iterator(half), members.rend(),
+                [&](gen::PID pid) { CHECK(topics.Unregister(1, pid)); });
+  CHECK(topics.Find(1)->pid == *half);
+  std::for_each(members.rbegin(), std::make_reverse_iterator(half),
+                [&](gen::PID pid) { t.node.Kill(pid).value(); });
+  CHECK(kit::Eventually([&] { return topics.size() == 0; }));
 }
 
 TEST_CASE("key registry: after the node has stopped it refuses") {

@@ -60,7 +60,10 @@ class Notebook {
  public:
   [[nodiscard]] Handlers Owner() {
     return {.message = [this](Subject&, gen::PID, gen::Message& message) {
-      while (closed) std::this_thread::sleep_for(100us);
+      while (closed) {
+        held = true;
+        std::this_thread::sleep_for(100us);
+      }
       std::lock_guard lock(mutex_);
       if (auto* data = message.As<PortData>()) {
         Heard& told = all_[data->port];
@@ -84,6 +87,7 @@ class Notebook {
   }
 
   std::atomic<bool> closed{false};  // keeps its owner's handler
+  std::atomic<bool> held{false};    // it has kept it
 
  private:
   std::mutex mutex_;
@@ -571,6 +575,9 @@ TEST_CASE("port: an owner whose mailbox is full gets the exit when it has room, 
     REQUIRE(ports.notes.Has(port, "ready\n"));
     const pid_t program = ports.OsPid(port);
     ports.notes.closed = true;
+    CHECK(ports.node().Send(owner, 1));
+    REQUIRE(kit::Eventually([&] { return ports.notes.held.load(); }));
+    // Its handler has this message, and keeps it: from here on nothing leaves the mailbox.
     CHECK(kit::Eventually([&] { return !ports.node().Send(owner, 1); }));
     ports.node().SendExit(port, gen::Reason::Shutdown()).value();
     if (waits) {

@@ -298,6 +298,44 @@ TEST_CASE("user code: a mailbox of one's own that throws ends its process, and n
   CHECK(t.Run(other, [](Subject&) {}));
 }
 
+// Tells somebody that it is gone.
+struct Farewell {
+  explicit Farewell(std::function<void()> tell_in) : tell(std::move(tell_in)) {}
+  Farewell(Farewell&& other) noexcept : tell(std::exchange(other.tell, nullptr)) {}
+  Farewell& operator=(Farewell&&) = delete;
+  ~Farewell() {
+    if (tell) tell();
+  }
+  std::function<void()> tell;
+};
+
+TEST_CASE("user code: what a mailbox of one's own does not take back may send to its process") {
+  const auto broken = std::make_shared<std::atomic<Broken>>(Broken::kNothing);
+  std::atomic<int> told{0};
+  TestNode t;
+  gen::ProcessOptions options;
+  options.mailbox =
+      gen::Mailbox::Custom([broken] { return std::make_unique<BrokenQueue>(broken); });
+  const gen::PID pid = t.Spawn({.message =
+                                    [&](Subject& self, gen::PID, gen::Message& message) {
+                                      if (message.Is<Farewell>()) {
+                                        self.Stash(message);
+                                      } else {
+                                        ++told;
+                                      }
+                                      return gen::Continue();
+                                    }},
+                               options);
+  CHECK(t.node.Send(pid, Farewell([&] { CHECK(t.node.Send(pid, 1)); })));
+  CHECK(t.Run(pid, [](Subject&) {}));
+  *broken = Broken::kReturn;
+  CHECK(t.Run(pid, [&](Subject& self) {
+    CHECK_THROWS_AS(self.UnstashAll(), std::runtime_error);
+    *broken = Broken::kNothing;
+  }));
+  CHECK(kit::Eventually([&] { return told == 1; }));
+}
+
 // Has room for one, makes some for a newer one, and then may not take it.
 class RoomForOne final : public gen::MailboxQueue {
  public:

@@ -257,6 +257,8 @@ TEST_CASE("simulation: options that cannot be are refused with their values") {
                        std::invalid_argument);
   CHECK_THROWS_WITH_AS(start({.throughput_most = 4097}), "throughput_most: 4097 is outside 1..4096",
                        std::invalid_argument);
+  CHECK_THROWS_WITH_AS(start({.turns_most = 0}), "turns_most: 0, has to be more than 0",
+                       std::invalid_argument);
   start({.turn_time_most = 0ns, .throughput_most = 4096});
 }
 

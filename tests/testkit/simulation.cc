@@ -50,6 +50,7 @@ const SimulationOptions& Checked(const SimulationOptions& options) {
     throw std::invalid_argument(fmt::format("turn_time_most: {}, must not be negative",
                                             core::ExactTime(options.turn_time_most)));
   }
+  if (options.turns_most == 0) throw std::invalid_argument("turns_most: 0, has to be more than 0");
   if (options.throughput_most < 1 || options.throughput_most > 4096) {
     throw std::invalid_argument(
         fmt::format("throughput_most: {} is outside 1..4096", options.throughput_most));

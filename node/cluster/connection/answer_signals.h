@@ -1,6 +1,7 @@
 // Signals that answer requests of other nodes, and signals that end processes there that nobody waits for any more.
 #pragma once
 
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -30,13 +31,19 @@ namespace ergon::dist {
   return signal;
 }
 
-// Sends the answer `payload`, as AnswerTo says. If it is larger than the peer takes, returns the error, and sends the
-// answer that `instead` makes, so that the caller does not wait in vain. With the lock. Returns kNoConnection if the
-// connection is down.
+// Sends the answer `payload`, as AnswerTo says. If it is larger than the peer takes, or there is no memory for it, returns the
+// error, and sends the answer that `instead` makes, so that the caller does not wait in vain. With the lock. Returns
+// kNoConnection if the connection is down.
 template <class Instead>
 gen::Result<void> SendAnswerOr(Connection& connection, const PeerState::Request& request,
                                gen::PID from, std::string_view payload, Instead&& instead) {
-  auto sent = connection.TrySend(AnswerTo(request, from, payload), SentAs::kAwaitedAnswer);
+  gen::Result<void> sent;
+  try {
+    sent = connection.TrySend(AnswerTo(request, from, payload), SentAs::kAwaitedAnswer);
+  } catch (const std::bad_alloc&) {
+    sent = gen::Error(gen::ErrorCode::kInternal,
+                      fmt::format("there is no memory for an answer of {} bytes", payload.size()));
+  }
   if (sent) return sent;
   std::string error;
   TermWriter writer(error);

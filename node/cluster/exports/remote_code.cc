@@ -105,7 +105,8 @@ gen::Result<void> RemoteCode::StartFunction(const RemoteJobPtr& job) {
     Reply(*job, pid);
   };
   job->Wait();
-  auto pid = Start(factory, &opened, job->trace);
+  // However long it waits for a worker: if nobody waits for its answer, nobody would know that it has not run.
+  auto pid = Start(factory, &opened, job->trace, {.init_timeout = gen::kInfinite});
   if (!pid) return std::move(pid.error());
   return {};
 }
@@ -272,7 +273,8 @@ void RemoteCode::Reply(const RemoteJob& job, gen::PID pid) {
     if (!is_lost) {
       PeerState& peer = job.connection->peer_state();
       if ((job.links & kMonitored) != 0) {
-        (void)peer.watchers.Add({job.number, job.caller, pid}, job.reference);
+        // A peer that asks twice with one reference has only one monitor: the other process would outlive the connection.
+        is_lost = !peer.watchers.Add({job.number, job.caller, pid}, job.reference);
       }
       if ((job.links & kLinked) != 0) (void)peer.links.Link({pid, job.caller});
       job.connection->Send(reply, SentAs::kAnswer);

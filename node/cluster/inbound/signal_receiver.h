@@ -44,6 +44,7 @@ class SignalReceiver {
     ProcessGroups& groups;
     RemoteCode& code;
     RemoteEvents& events;
+    const Connections& connections;
     FalseClaims& claims;
   };
   explicit SignalReceiver(const Needs& needs);

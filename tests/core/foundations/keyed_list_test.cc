@@ -57,6 +57,12 @@ TEST_CASE("keyed list: it is what a vector would be, short or long" * kit::OneTh
       if (what < 9 && expected.size() < 2 * keys) {
         list.push_back({key, std::to_string(step)});
         expected.push_back({key, std::to_string(step)});
+      } else if (what < 13) {
+        const auto taken = list.Take(key);
+        REQUIRE(taken.has_value() == (found != expected.end()));
+        if (!taken) continue;
+        CHECK(taken->text == found->text);
+        expected.erase(found);
       } else if (what < 17) {
         CHECK(list.Remove(key) == (found != expected.end()));
         if (found != expected.end()) expected.erase(found);

@@ -261,6 +261,48 @@ TEST_CASE("names: a thread that spawns waits for one that was killed, and is sti
   CHECK(t.node.Resolve("held").value() == *pid);
 }
 
+TEST_CASE("names: a thread that spawns waits for one that its parent takes along") {
+  for (const bool is_linked : {true, false}) {
+    CAPTURE(is_linked);
+    kit::ThreadGate gate;
+    TestNode t;
+    const gen::PID top = t.Spawn();
+    gen::PID parent;
+    gen::PID held;
+    CHECK(t.Run(
+        top, [&](Subject& self) { parent = self.Spawn(Make({}), {.link_parent = true}).value(); }));
+    CHECK(t.Run(parent, [&](Subject& self) {
+      held = self.SpawnRegister("held", Make({}), {.link_parent = is_linked}).value();
+    }));
+    t.Begin(held, [&gate](Subject&) {
+      const gen::Blocking blocking;
+      gate.Enter();
+    });
+    CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
+    CHECK(t.node.Kill(top));
+    REQUIRE(t.Ended(parent));
+    const auto spawn = [&](std::chrono::nanoseconds timeout) {
+      return t.node.SpawnRegister("held", Make({}), {.init_timeout = timeout});
+    };
+    if (is_linked) {
+      CHECK(spawn(1ms).error() == gen::ErrTaken);
+      std::atomic<bool> begins{false};
+      auto next = std::async(std::launch::async, [&] {
+        begins = true;
+        return spawn(gen::kInfinite);
+      });
+      while (!begins) std::this_thread::yield();
+      gate.Open();
+      const auto pid = next.get();
+      REQUIRE(pid);
+      CHECK(t.node.Resolve("held").value() == *pid);
+    } else {
+      CHECK(spawn(gen::kInfinite).error() == gen::ErrTaken);  // it goes on
+      gate.Open();
+    }
+  }
+}
+
 TEST_CASE("names: aliases") {
   Notes<int> notes;
   gen::Alias alias;
