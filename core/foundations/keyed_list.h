@@ -1,7 +1,6 @@
 // A list in the order of its making, in which entries are found by a key however many there are.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <limits>
@@ -109,17 +108,16 @@ class KeyedList {
   // Removes all entries for which `is` returns true, and returns them. Looks at each. Changes nothing if it throws.
   template <class Is>
   std::vector<T> TakeIf(Is&& is) {
-    std::vector<T> taken;
-    const auto count = static_cast<std::size_t>(
-        std::count_if(std::as_const(*this).begin(), std::as_const(*this).end(), is));
-    if (count == 0) return taken;
-    std::vector<T> rest;
-    taken.reserve(count);
-    rest.reserve(size() - count);
-    for (T& entry : *this) {
-      (is(std::as_const(entry)) ? taken : rest).push_back(std::move(entry));
+    std::vector<std::size_t> places;
+    for (std::size_t place = 0; place < entries_.size(); ++place) {
+      if (!IsGone(place) && is(std::as_const(entries_[place]))) places.push_back(place);
     }
-    Assign(std::move(rest));
+    std::vector<T> taken;
+    taken.reserve(places.size());
+    for (const std::size_t place : places) taken.push_back(std::move(entries_[place]));
+    // From behind: the places before one stay what they are.
+    for (std::size_t i = places.size(); i-- > 0;) Unlist(places[i], KeyOf()(taken[i]));
+    CompactIfDue();
     return taken;
   }
   // Removes the last entry for which `is` returns true. Returns false if there is none. Looks at those behind it.
@@ -161,6 +159,10 @@ class KeyedList {
   }
   // Erases an entry by its place and key: the entry itself may have been moved away.
   void ErasePlaced(std::size_t place, const Key& key) {
+    Unlist(place, key);
+    CompactIfDue();
+  }
+  void Unlist(std::size_t place, const Key& key) {
     if (index_ == nullptr) {
       entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(place));
       return;
@@ -168,11 +170,11 @@ class KeyedList {
     index_->places.erase({key, place});
     index_->is_gone[place] = true;
     ++gone_;
-    if (gone_ > entries_.size() / 2) Compact();
   }
-  // Moves the entries together. Half of them are gone, so each of those pays for moving one that stays. Without memory
-  // for that they stay where they are until the next one goes.
-  void Compact() {
+  // Moves the entries together when half of them are gone, so that each of those pays for moving one that stays. Without
+  // memory for that they stay where they are until the next one goes.
+  void CompactIfDue() {
+    if (gone_ <= entries_.size() / 2) return;
     std::vector<T> rest;
     try {
       rest.reserve(size());

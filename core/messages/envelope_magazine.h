@@ -17,7 +17,8 @@ constexpr std::size_t MagazinesIn(std::size_t bytes, std::size_t size_class) {
   return bytes / (kMagazineSize * kEnvelopeAlignment * size_class);
 }
 
-class Magazine {
+// Its count is written for each block: nothing else is on that line.
+class alignas(64) Magazine {
  public:
   Magazine() noexcept { std::fill_n(places_, kAhead, nullptr); }
 

@@ -48,11 +48,14 @@ PushOutcome Mailbox::PushExpress(Envelope* envelope) noexcept {
 }
 
 void Mailbox::CollectExpress() noexcept {
+  has_unvisited_ = true;
   // Only the consumer removes, so the stack is not closed here.
   AppendExpress(express_.exchange(nullptr, std::memory_order_seq_cst));
 }
 
 Envelope* Mailbox::PopExpress() noexcept {
+  // What is on the stack comes behind what is urgent already, and stays there, unvisited.
+  if (!urgent_.empty()) return urgent_.PopFront();
   if (express_.load(std::memory_order_relaxed) != nullptr) CollectExpress();
   if (!urgent_.empty()) return urgent_.PopFront();
   return system_.empty() ? nullptr : system_.PopFront();
@@ -203,6 +206,7 @@ void Mailbox::Prepare(std::uint32_t capacity) noexcept {
   marker_released_ = false;
   is_draining_ = false;
   main_ = system_ = urgent_ = EnvelopeList{};
+  has_unvisited_ = false;
   express_.store(nullptr, std::memory_order_relaxed);
   queued_.store(0, std::memory_order_relaxed);
 }

@@ -2,8 +2,8 @@
 //
 // Main arrives on the stack of DispatchState, Urgent and System on a small "express" stack of their own, so that a
 // million untaken Main messages do not delay them. The consumer takes the whole of a stack at once, turns it round and
-// serves Urgent, then System, then Main; the express stack is looked at again between any two messages, and between the
-// steps of turning a million messages round, which takes milliseconds.
+// serves Urgent, then System, then Main; the express stack is looked at again before any message that is not Urgent, and
+// between the steps of turning a million messages round, which takes milliseconds.
 //
 // Main may also be kept elsewhere, in a queue of the owner's (OpenQueued): then it is redirected, and the mailbox only
 // knows how many messages wait there.
@@ -154,14 +154,10 @@ class Mailbox {
   }
   // Returns false if VisitUrgent would find nothing.
   [[nodiscard]] bool MayHaveUrgent() const noexcept { return HasExpress() || !urgent_.empty(); }
-  // Moves the express stack into the lanes, then calls visit(const Envelope&) for the Urgent ones.
+  // Moves the express stack into the lanes, then calls visit(const Envelope&) for the Urgent ones. With `only_new` not for those
+  // that the last call has visited, unless Pop has brought others behind them since.
   template <class Visit>
-  void VisitUrgent(Visit&& visit) {
-    if (HasExpress()) CollectExpress();
-    for (Envelope* envelope = urgent_.head; envelope != nullptr; envelope = envelope->next) {
-      visit(static_cast<const Envelope&>(*envelope));
-    }
-  }
+  void VisitUrgent(bool only_new, Visit&& visit);
 
   // These are for pools; see DispatchState. TryRedirect returns false while Main messages wait.
   [[nodiscard]] bool TryRedirect() noexcept;
@@ -185,7 +181,6 @@ class Mailbox {
 
  private:
   friend struct MailboxLayout;
-
   template <class... Pointers>
   [[nodiscard]] static bool IsAnySet(const Pointers*... pointers) noexcept {  // one test for all
     return (reinterpret_cast<std::uintptr_t>(pointers) | ...) != 0;
@@ -232,11 +227,11 @@ class Mailbox {
   bool marker_released_ = false;  // handled: its memory is freed when it is the marker no longer
   // main_ has only the newest messages, turned round so far; the `next` of its tail is where to go on.
   bool is_draining_ = false;
+  bool has_unvisited_ = false;  // urgent_; see VisitUrgent
   Envelope* marker_ = nullptr;
   EnvelopeList main_;
   EnvelopeList system_;
   EnvelopeList urgent_;
-  // Written by senders.
   DispatchState state_;
   std::atomic<std::uint32_t> queued_{0};    // in the owner's queue
   std::atomic<std::uint32_t> capacity_{0};  // by the consumer, seldom

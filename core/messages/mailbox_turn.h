@@ -27,6 +27,18 @@ namespace ergon::core {
   return main_.PopFront();
 }
 
+template <class Visit>
+void Mailbox::VisitUrgent(bool only_new, Visit&& visit) {
+  const bool all = !only_new || has_unvisited_ || urgent_.empty();
+  const Envelope* const last = urgent_.tail;
+  if (HasExpress()) CollectExpress();
+  for (const Envelope* envelope = all ? urgent_.head : last->next; envelope != nullptr;
+       envelope = envelope->next) {
+    visit(*envelope);
+  }
+  has_unvisited_ = false;
+}
+
 [[gnu::always_inline]] inline bool Mailbox::IsLast(const Envelope* envelope,
                                                    std::uint64_t& count) const noexcept {
   return envelope == marker_ && !IsAnySet(main_.head, urgent_.head, system_.head) &&

@@ -81,7 +81,6 @@ ErlangTransport::ErlangTransport(const node::TransportFactory::Needs& needs, Set
                  .groups = groups_,
                  .code = code_,
                  .events = events_,
-                 .connections = connections_,
                  .claims = claims_}),
       down_(DownNeeds()),
       listening_(context_, tasks_, settings_, connections_, needs.log),

@@ -88,10 +88,11 @@ class Addresses {
   const std::uint32_t creation_;
   const std::uint64_t incarnation_;  // of this node's PIDs
   ProcessTable& table_;
-  Names names_;
-  Aliases aliases_;
   Transport* transport_ = nullptr;
   std::atomic<bool> stopped_{false};
+  // Whoever looks for a name or an alias writes a lock: not on the line that each send reads.
+  alignas(64) Names names_;
+  Aliases aliases_;
 };
 
 }  // namespace ergon::node

@@ -228,10 +228,11 @@ std::optional<Term> Term::Find(const Term& key) const {
   TermReader reader = Reader();
   std::size_t size = 0;
   if (!reader.EnterMap(size)) return std::nullopt;
-  const std::string wanted = CanonicalTerm(key.raw());
+  std::string wanted;
   for (; size != 0; --size) {
     const bool is_alike = reader.kind() == key.kind();
     const std::string_view found = reader.ReadTerm();
+    if (is_alike && wanted.empty()) wanted = CanonicalTerm(key.raw());
     if (is_alike && (found == key.raw() || CanonicalTerm(found) == wanted)) return NextOf(reader);
     reader.Skip();
   }

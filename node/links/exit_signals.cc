@@ -126,10 +126,6 @@ gen::Result<void> ExitSignals::PushStop(ProcessSlot& slot, gen::PID pid,
   return delivery_.Accept(slot, pid, outcome, envelope);
 }
 
-bool ExitSignals::EndsWaits(const ProcessSlot& slot, const core::Envelope& envelope) const {
-  return EndsWaits(slot, envelope, slot.end_requests().RuleForExits());
-}
-
 bool ExitSignals::EndsWaits(const ProcessSlot& slot, const core::Envelope& envelope,
                             EndRequests::ExitRule rule) const {
   const bool is_child =

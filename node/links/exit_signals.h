@@ -41,13 +41,12 @@ class ExitSignals {
   }
   // Returns whether an envelope ends what the process waits for: it ends the process, or the behaviour will end with
   // it.
-  [[nodiscard]] bool EndsWaits(const ProcessSlot& slot, const core::Envelope& envelope) const;
+  [[nodiscard]] bool EndsWaits(const ProcessSlot& slot, const core::Envelope& envelope,
+                               EndRequests::ExitRule rule) const;
 
  private:
   [[nodiscard]] bool IsStop(const ProcessSlot& slot, const core::Envelope& envelope,
                             bool traps_exits) const;
-  [[nodiscard]] bool EndsWaits(const ProcessSlot& slot, const core::Envelope& envelope,
-                               EndRequests::ExitRule rule) const;
   gen::Result<void> PushStop(ProcessSlot& slot, gen::PID pid, const gen::Reason& reason);
   // Interrupts the process, after a signal was delivered. `end`: a copy of the signal's head if it will end the
   // process; else null.

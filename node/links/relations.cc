@@ -299,10 +299,12 @@ bool Relations::TakeLinkOf(ProcessSlot& self, const core::Envelope& exit) {
 }
 
 Relations::ParentLink Relations::LinkWithParent(ProcessSlot& process, gen::PID pid,
-                                                gen::PID parent) {
+                                                gen::PID& parent) const {
   ProcessCold* const cold = process.ColdIfAny();
   if (cold == nullptr) return ParentLink::kNone;
   std::lock_guard lock(cold->lock);
+  parent = addresses_.PidOf(process.parent_id());
+  if (!process.IsStill(pid)) return ParentLink::kTaken;
   if (cold->ends_with_parent == GenerationOf(pid)) return ParentLink::kTaken;
   return cold->links.Find(parent) == nullptr ? ParentLink::kNone : ParentLink::kIsThere;
 }

@@ -94,11 +94,11 @@ class Relations {
   enum class ParentLink {
     kNone,
     kIsThere,  // it ends as its parent ends
-    kTaken     // by its parent's exit signal: it is ending
+    kTaken     // by its parent's exit signal, or its own end
   };
-  // Returns which one the process `pid` has, whose parent is `parent`. Any thread.
-  [[nodiscard]] static ParentLink LinkWithParent(ProcessSlot& process, gen::PID pid,
-                                                 gen::PID parent);
+  // Returns which one the process `pid` of that slot has, and sets `parent` to its parent. Any thread.
+  [[nodiscard]] ParentLink LinkWithParent(ProcessSlot& process, gen::PID pid,
+                                          gen::PID& parent) const;
 
   // Sends the notices to those that monitor by a name or an alias of `self`, which is gone while the process lives.
   void ReleaseTarget(ProcessSlot& self, gen::PID pid, const gen::Target& target);

@@ -15,6 +15,7 @@
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/diagnosis/descriptions.h>
 #include <ergon/node/links/exit_signals.h>
+#include <ergon/node/links/relations.h>
 #include <ergon/node/process/measuring.h>
 #include <ergon/node/process/pending_wait.h>
 #include <ergon/node/process/runner.h>
@@ -58,16 +59,22 @@ gen::Result<void> KeepMailbox(const gen::Mailbox& mailbox, KeptMailbox& kept) {
 // killed, which is heeded when a handler that blocks its thread is over.
 class UnknownChild {
  public:
-  UnknownChild(ExitSignals& exit_signals, gen::PID pid) : exit_signals_(exit_signals), pid_(pid) {}
+  // `parent`: null if the two are not linked.
+  UnknownChild(const Rooms& rooms, ProcessSlot* parent, gen::PID pid)
+      : rooms_(rooms), parent_(parent), pid_(pid) {}
   UnknownChild(const UnknownChild&) = delete;
   UnknownChild& operator=(const UnknownChild&) = delete;
   ~UnknownChild() {
-    if (is_unknown_) (void)exit_signals_.Kill(pid_);
+    if (!is_unknown_) return;
+    // Its Init may just have ended well: as a link, its end would end the parent, which gets an error already.
+    if (parent_ != nullptr) (void)rooms_.relations.Unlink(*parent_, pid_);
+    (void)rooms_.exit_signals.Kill(pid_);
   }
   void Answered() { is_unknown_ = false; }
 
  private:
-  ExitSignals& exit_signals_;
+  const Rooms& rooms_;
+  ProcessSlot* const parent_;
   const gen::PID pid_;
   bool is_unknown_ = true;
 };
@@ -117,6 +124,7 @@ gen::Result<void> ProcessRunner::Open(const SpawnRequest& request,
 void ProcessRunner::ForgetFormer() noexcept {
   must_begin_ = true;
   started_ = answered_ = false;
+  last_look_ = 0;
   hold_main_ = current_failed_ = others_begin_ = yielded_ = false;
   unusual_ = true;
   taking_ = {};
@@ -321,7 +329,7 @@ gen::Result<gen::PID> ProcessRunner::MakeChild(const SpawnRequest& request) {
   PendingWait wait(*this);
   child.GetTransition().ref = wait.id();
   unbegun.LetGo();
-  UnknownChild unknown(rooms_.exit_signals, pid);
+  UnknownChild unknown(rooms_, request.link ? this : nullptr, pid);
   child.Schedule();
   const auto timeout = request.options.init_timeout;
   auto outcome =

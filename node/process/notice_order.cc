@@ -20,7 +20,7 @@ bool ProcessRunner::PutInOrder(core::Envelope& notice) {
   if (IsPool() || notice.generation != Generation()) return false;
   if (KindOf(notice) == gen::EnvelopeKind::kExit &&
       (!end_requests_.TrapsExits() || rooms_.exit_signals.IsStop(*this, notice) ||
-       rooms_.exit_signals.EndsWaits(*this, notice))) {
+       rooms_.exit_signals.EndsWaits(*this, notice, end_requests_.RuleForExits()))) {
     return false;
   }
   if (!Relations::IsInOrder(*this, notice)) return false;

@@ -99,6 +99,7 @@ gen::Result<gen::PID> Process::SpawnRegister(gen::Atom name, const gen::ProcessF
     if (child || child.error() != gen::ErrTaken) return child;
     // Such as a child of a killed supervisor, whose next incarnation this is.
     const gen::PID ending = rooms_.spawning.EndingHolderOf(name);
+    if (ending && !rooms_.spawning.MayWaitFor(ending, Self())) return child;
     const std::chrono::nanoseconds left(std::max<std::int64_t>(deadline - Now(), 0));
     if (ending ? !AwaitEnd(ending, left) : rooms_.spawning.IsTaken(name)) return child;
   }
@@ -149,6 +150,7 @@ gen::Result<void> Process::Link(const gen::Target& to, const gen::LinkOptions& o
     if (mailbox().IsClosed()) return gen::ErrProcessTerminated;  // as in UntilEnd
     auto pid = rooms_.addresses.Resolve(to);
     if (!pid) return std::move(pid.error());
+    last_look_ = 0;  // a signal of a former link with that process, which was stale, counts again
     if (to.AsPID() != nullptr) return rooms_.relations.Link(*this, *pid, options.order);
     const auto kept = to.Kept();  // the signal will name it
     if (!kept) return kept.error();

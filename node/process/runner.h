@@ -1,6 +1,5 @@
-// What runs a process: its beginning, its turns, its waits, its end.
-//
-// All of it belongs to the thread with the right to run the process, unless it says otherwise.
+// What runs a process: its beginning, its turns, its waits, its end. All of it belongs to the thread with the right to run
+// the process, unless it says otherwise.
 #pragma once
 
 #include <cstdint>
@@ -141,6 +140,7 @@ class ProcessRunner : public ProcessSlot {
   TurnPace pace_;
   bool yield_on_send_ : 1 = false;
   bool hold_main_ : 1 = false;
+  std::uint8_t last_look_ : 3 = 0;     // of WaitingEnd
   core::Envelope* current_ = nullptr;  // being handled; null when it was detached
   core::Fiber* parked_ = nullptr;      // of its suspended turn
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <ergon/core/foundations/thrown_text.h>
+#include <ergon/core/messages/mailbox_turn.h>
 #include <ergon/core/time/deadline.h>
 #include <ergon/core/time/timer_queue.h>
 #include <ergon/core/time/wait_timer.h>
@@ -78,14 +79,24 @@ void ProcessRunner::ParkHook(void* context, core::Fiber& fiber) {
 }
 
 const core::Envelope* ProcessRunner::WaitingEnd() {
+  const EndRequests::ExitRule rule = end_requests_.RuleForExits();
+  // What ended no wait at the last look ends none now: a stale signal stays stale until a link is made. Who makes a call for each of very many
+  // signals would look at all that wait for each.
+  constexpr std::uint8_t kFoundNone = 4;
+  const auto rule_bits = static_cast<std::uint8_t>((rule.traps ? 1 : 0) | (rule.heeds ? 2 : 0));
+  const bool only_new = last_look_ == (kFoundNone | rule_bits);
+  bool has_question = false;
   const core::Envelope* first = nullptr;
-  mailbox_.VisitUrgent([&](const core::Envelope& envelope) {
-    is_asked_ = is_asked_ || (started_ && KindOf(envelope) == gen::EnvelopeKind::kInspect);
+  mailbox_.VisitUrgent(only_new, [&](const core::Envelope& envelope) {
+    has_question = has_question || KindOf(envelope) == gen::EnvelopeKind::kInspect;
     if (first == nullptr && envelope.generation == generation_.load(std::memory_order_relaxed) &&
-        rooms_.exit_signals.EndsWaits(*this, envelope) && !IsStale(*this, envelope)) {
+        rooms_.exit_signals.EndsWaits(*this, envelope, rule) && !IsStale(*this, envelope)) {
       first = &envelope;
     }
   });
+  is_asked_ = is_asked_ || (started_ && has_question);
+  const bool found_none = first == nullptr && !has_question;
+  last_look_ = (rule_bits | (found_none ? kFoundNone : 0)) & 7;
   return first;
 }
 

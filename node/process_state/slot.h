@@ -224,8 +224,8 @@ class alignas(64) ProcessSlot : public core::Schedulable {
   std::atomic<PoolSlot*> pool_{nullptr};
   mutable std::atomic<ProcessCold*> cold_{nullptr};
   mutable std::atomic<ProcessExtras*> extras_{nullptr};
-  // A line that the process writes, then one that others write. Nothing on the latter is read for each message that is
-  // handled: senders would wait for that line then. Small members fill the ends of the parts before them.
+  // A line that the process writes, then one that others write. Nothing on the latter is read for each plain message
+  // that is handled: senders would wait for that line then. Small members fill the ends of the parts before them.
   core::Mailbox mailbox_;
   core::AwaitState await_;
   std::atomic<EndStep> end_step_{EndStep::kPidGone};

@@ -68,14 +68,28 @@ bool Spawning::IsTaken(gen::Atom name) const {
   return static_cast<bool>(needs_.addresses.names().Find(name));
 }
 
+bool Spawning::MayWaitFor(gen::PID ending, gen::PID process) const {
+  if (ending == process) return false;
+  const Addresses& addresses = needs_.addresses;
+  const ProcessSlot* slot = addresses.Find(ending);
+  if (slot == nullptr || slot->end_requests().IsKilled(GenerationOf(ending))) return true;
+  while (process != ending) {
+    slot = addresses.Find(process);
+    const std::uint64_t parent = slot == nullptr ? 0 : slot->ParentIdOf(process);
+    if (parent == 0) return true;
+    process = addresses.PidOf(parent);
+  }
+  return false;
+}
+
 gen::PID Spawning::EndingHolderOf(gen::Atom name) const {
   const Addresses& addresses = needs_.addresses;
   gen::PID pid = addresses.names().Find(name);
   ProcessSlot* process = addresses.Find(pid);
   while (process != nullptr) {
     if (process->end_requests().IsKilled(GenerationOf(pid))) return pid;
-    const gen::PID parent = addresses.PidOf(process->parent_id());
-    switch (Relations::LinkWithParent(*process, pid, parent)) {
+    gen::PID parent;
+    switch (needs_.relations.LinkWithParent(*process, pid, parent)) {
       case Relations::ParentLink::kTaken:
         return pid;
       case Relations::ParentLink::kNone:

@@ -56,6 +56,9 @@ class Spawning {
   // Returns the process that has the name if it is ending: it has been killed, or its parent takes it along. If only one of
   // its ancestors is ending, with which it ends, that one; none: the empty PID.
   [[nodiscard]] gen::PID EndingHolderOf(gen::Atom name) const;
+  // Returns whether `process` may wait for the end of that one. It must not for itself, nor for an ancestor, which may wait for
+  // the end of its children; but for one that was killed, as that one waits for nobody.
+  [[nodiscard]] bool MayWaitFor(gen::PID ending, gen::PID process) const;
   // Returns whether a process has the name.
   [[nodiscard]] bool IsTaken(gen::Atom name) const;
   // Starts a process. `done` is called when its Init has ended, with an error if that failed, maybe on another thread.

@@ -193,7 +193,7 @@ TEST_CASE("term: equal as in Erlang, however written") {
   CHECK(equal(t::Function(), t::Function()));
 }
 
-TEST_CASE("term: another kind is another one at once, and maps in maps are not copied for each") {
+TEST_CASE("term: another kind is another one at once, and maps with one key are copied once") {
   // If what is in a map were copied again for each map around it, this would take minutes.
   constexpr int kDepth = 900;
   const auto nested = [](const std::string& number) {

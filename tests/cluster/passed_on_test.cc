@@ -212,29 +212,6 @@ TEST_CASE("passed on: a term that is too deep ends the connection, whatever is a
   CHECK(kept == 0);
 }
 
-TEST_CASE("passed on: the answer to a request comes from a process of a third node") {
-  NodeForPeers t("asks_two");
-  ErlangPeer server(t.node, "serves_two@127.0.0.1", t.port());
-  ErlangPeer helper(t.node, "helps_two@127.0.0.1", t.port());
-  auto answer = t.node.CallAsync<int>(server.Pid(7), 1, {.timeout = gen::kInfinite});
-  const std::string reference(server.Await(SignalKind::kMonitor).ref);
-  const Term request = Term::FromChecked(std::string(server.Await(SignalKind::kSend).payload));
-  std::string payload;
-  TermWriter writer(payload);
-  writer.Tuple(2);
-  writer.Raw(request[1][1].raw());
-  writer.Integer(42);
-  const Signal sent{.kind = SignalKind::kSendToAlias,
-                    .from = helper.Pid(9),
-                    .ref = reference,
-                    .payload = payload};
-  helper.Add(sent).Add(sent).Flush();  // once more, when nobody waits
-  CHECK(answer.get().value() == 42);
-  CHECK(server.Await(SignalKind::kDemonitor).ref == reference);
-  server.Close();
-  helper.Close();
-}
-
 TEST_CASE("passed on: the sender is of a node that this one has never heard of") {
   std::promise<gen::PID> sender;
   NodeForPeers there("new_senders");

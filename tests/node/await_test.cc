@@ -52,6 +52,41 @@ auto Perform(Initiation initiation, AwaitToken token = Await()) {
   return asio::async_initiate<AwaitToken, Signature>(std::move(initiation), token);
 }
 
+TEST_CASE("Await: thousands of processes in it, in Sleep and in Receive at once on two workers") {
+  constexpr int kWaiting = kit::Scaled(10'000, 5);
+  std::atomic<int> waiting{0};
+  std::atomic<int> passed{0};
+  TestNode t({.workers = 2});
+  std::vector<gen::PID> pids;
+  for (int i = 0; i < kWaiting; ++i) {
+    pids.push_back(t.node
+                       .Spawn([&, how = i % 3](gen::Process& self) {
+                         ++waiting;
+                         if (how == 0) (void)self.Sleep(1h);
+                         if (how == 1 && self.Receive<int>()) ++passed;
+                         if (how == 2) {
+                           asio::steady_timer timer(IoContext(self.Node()), 1h);
+                           (void)timer.async_wait(Await());
+                         }
+                       })
+                       .value());
+  }
+  CHECK(kit::Eventually([&] { return waiting == kWaiting; }));
+  CHECK(t.Run(t.Spawn(), [](Subject& self) { CHECK(self.Sleep(1ms)); }));
+  CHECK(t.node.Info().processes == static_cast<std::size_t>(kWaiting) + 1);
+  int received = 0;
+  for (int i = 0; i < kWaiting; ++i) {
+    const gen::PID pid = pids[static_cast<std::size_t>(i)];
+    if (i % 3 == 1) {
+      CHECK(t.node.Send(pid, ++received));
+    } else {
+      CHECK(t.node.Kill(pid));
+    }
+  }
+  for (const gen::PID pid : pids) CHECK(t.Ended(pid));
+  CHECK(passed == received);
+}
+
 TEST_CASE("Await returns what the operation completes with") {
   TestNode t;
   const gen::PID reader = t.Spawn();

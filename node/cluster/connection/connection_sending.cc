@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -73,7 +74,14 @@ gen::Result<void> Connection::TrySend(const Signal& signal, SentAs as) {
   }
   if (as == SentAs::kMessage) ++out_messages_;
   NoteQueued();
-  if (is_awaited && !flush_due_ && state_ == State::kUp && !WriteAtOnce()) PostFlush();
+  if (is_awaited && !flush_due_ && state_ == State::kUp && !WriteAtOnce()) {
+    try {
+      PostFlush();
+    } catch (const std::bad_alloc&) {
+      // It goes with what is sent next, or with the next tick: who has sent it must not send an error behind it.
+      sent_since_tick_ = false;
+    }
+  }
   return put;
 }
 

@@ -49,10 +49,7 @@ bool AnswerReceiver::Handle(Connection& connection, const Signal& signal) {
   const auto number = OwnNumberIn(reference, needs_.settings.node, needs_.settings.creation);
   if (!number) return false;
   const std::optional<gen::Error> error = ErrorIn(answer, depth, needs_.values.atoms());
-  Waiting waiting = RemoveWaiting(connection, *number, reference, error.has_value());
-  if (!waiting.call && !waiting.link_maker) {
-    waiting.call = RemoveCallElsewhere(connection, *number, reference);
-  }
+  const Waiting waiting = RemoveWaiting(connection, *number, reference, error.has_value());
   if (waiting.link_maker) {
     needs_.relations.LoseLinkByName(waiting.link_maker, needs_.addresses.RefOf(*number),
                                     gen::Reason::Error(error->ToString()));
@@ -86,25 +83,6 @@ AnswerReceiver::Waiting AnswerReceiver::RemoveWaiting(Connection& connection, st
     peer.watches.erase(link);
   }
   return waiting;
-}
-
-std::optional<PeerState::Call> AnswerReceiver::RemoveCallElsewhere(const Connection& connection,
-                                                                   std::uint64_t number,
-                                                                   std::string_view reference) {
-  for (const auto& other : needs_.connections.All()) {
-    if (other.get() == &connection) continue;
-    const auto lock = other->Lock();
-    auto& calls = other->peer_state().calls;
-    const auto found = calls.find(number);
-    if (found == calls.end()) continue;
-    const PeerState::Call call = found->second;
-    // Nobody but the peer that was asked answers any other question.
-    if (call.spawns || call.question != PeerState::ErgonQuestion::kNone) return std::nullopt;
-    calls.erase(found);
-    other->Send(EndOfMonitor(call.local, call.remote, reference), SentAs::kOwn);
-    return call;
-  }
-  return std::nullopt;
 }
 
 void AnswerReceiver::Respond(Connection& connection, const PeerState::Call& call,

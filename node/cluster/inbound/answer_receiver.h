@@ -9,7 +9,6 @@
 #include <ergon/gen/pid.h>
 #include <ergon/gen/trace.h>
 #include <ergon/node/cluster/connection/connection.h>
-#include <ergon/node/cluster/connection/connections.h>
 #include <ergon/node/cluster/connection/peer_state.h>
 #include <ergon/node/cluster/connection/settings.h>
 #include <ergon/node/cluster/extension/ergon_message_receiver.h>
@@ -31,7 +30,6 @@ class AnswerReceiver {
     node::Relations& relations;
     const Settings& settings;
     const Values& values;
-    const Connections& connections;
     ErgonMessageReceiver& ergon;
   };
   explicit AnswerReceiver(const Needs& needs) : needs_(needs) {}
@@ -54,11 +52,6 @@ class AnswerReceiver {
   // number as a term.
   [[nodiscard]] static Waiting RemoveWaiting(Connection& connection, std::uint64_t number,
                                              std::string_view reference, bool is_error);
-  // Returns the request with that number to another peer than this one. A server may leave its answer to a process of a third
-  // node, which sends it from there.
-  [[nodiscard]] std::optional<PeerState::Call> RemoveCallElsewhere(const Connection& connection,
-                                                                   std::uint64_t number,
-                                                                   std::string_view reference);
   // `error`: the answer is {error, Reason}. `trace`: 0 for none.
   void Respond(Connection& connection, const PeerState::Call& call, std::uint64_t number,
                std::string_view answer, const std::optional<gen::Error>& error, gen::TraceId trace);

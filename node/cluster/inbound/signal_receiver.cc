@@ -48,7 +48,6 @@ SignalReceiver::SignalReceiver(const Needs& needs)
                 .relations = needs.relations,
                 .settings = needs.settings,
                 .values = needs.values,
-                .connections = needs.connections,
                 .ergon = ergon_}),
       links_({.addresses = needs.addresses,
               .delivery = needs.delivery,

@@ -44,7 +44,6 @@ class SignalReceiver {
     ProcessGroups& groups;
     RemoteCode& code;
     RemoteEvents& events;
-    const Connections& connections;
     FalseClaims& claims;
   };
   explicit SignalReceiver(const Needs& needs);

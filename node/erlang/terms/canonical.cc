@@ -75,7 +75,7 @@ class Rewriter {
       entries.emplace_back(written.substr(key, level.parts[i + 1] - key),
                            written.substr(key, level.parts[i + 2] - key));
     }
-    // As most maps with few keys come: what is in them would be copied once more for each map around it.
+    // Many come so. Others are copied once more, with all that is in them, for each map around them that does not.
     if (std::is_sorted(entries.begin(), entries.end())) return;
     std::sort(entries.begin(), entries.end());
     std::string sorted;

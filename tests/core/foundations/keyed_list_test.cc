@@ -108,6 +108,18 @@ TEST_CASE("keyed list: each entry costs the same, however many there are" * kit:
   }
 }
 
+TEST_CASE("keyed list: what is taken by a condition leaves the others where they are" *
+          kit::OneThread()) {
+  NumberedList list;
+  for (std::uint64_t id = 0; id < 1000; ++id) list.push_back({id, {}});
+  KeyOfNumbered::looks = 0;
+  for (std::uint64_t id = 0; id < 1000; id += 10) {
+    CHECK(list.TakeIf([&](const Numbered& entry) { return entry.id / 2 == id / 2; }).size() == 2);
+  }
+  CHECK(list.size() == 800);
+  CHECK(KeyOfNumbered::looks == 200);
+}
+
 TEST_CASE("keyed list: an index that cannot be made, or grow, leaves the list as it is") {
   struct Key {
     std::uint64_t operator()(const std::uint64_t& entry) const {

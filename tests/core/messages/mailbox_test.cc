@@ -7,6 +7,8 @@
 
 #include <doctest/doctest.h>
 
+#include <ergon/core/messages/mailbox_turn.h>
+
 #include "mailbox_fixture.h"
 #include "turns.h"
 
@@ -193,20 +195,59 @@ TEST_CASE_FIXTURE(MailboxTest, "mailbox: urgent messages can be looked at in adv
   auto visit = [&](const Envelope& envelope) {
     seen.push_back(NumberOf(const_cast<Envelope*>(&envelope)));
   };
-  mailbox.VisitUrgent(visit);
+  mailbox.VisitUrgent(false, visit);
   CHECK(seen.empty());
   (void)Main(1);
   (void)System(11);
   (void)Urgent(101);
   (void)Urgent(102);
-  mailbox.VisitUrgent(visit);
+  mailbox.VisitUrgent(false, visit);
   CHECK(seen == Numbers{101, 102});
   (void)Urgent(103);
   seen.clear();
-  mailbox.VisitUrgent(visit);
+  mailbox.VisitUrgent(false, visit);
   CHECK(seen == Numbers{101, 102, 103});
   CHECK_FALSE(mailbox.TryIdle());
   CHECK(HandleAll() == Numbers{101, 102, 103, 11, 1});
+}
+
+TEST_CASE_FIXTURE(MailboxTest, "mailbox: of urgent messages the new ones can be looked at alone") {
+  mailbox.Open(0);
+  Numbers seen;
+  const auto look = [&](bool only_new = true) {
+    seen.clear();
+    mailbox.VisitUrgent(only_new, [&](const Envelope& envelope) {
+      seen.push_back(NumberOf(const_cast<Envelope*>(&envelope)));
+    });
+    return seen;
+  };
+  CHECK(look().empty());
+  (void)Urgent(101);
+  (void)Urgent(102);
+  CHECK(look() == Numbers{101, 102});
+  CHECK(look().empty());
+  (void)Urgent(103);
+  (void)System(11);
+  (void)Urgent(104);
+  CHECK(Handle() == 101);
+  CHECK(look() == Numbers{103, 104});
+  CHECK(look(false) == Numbers{102, 103, 104});
+  CHECK(look().empty());
+  (void)Urgent(105);
+  (void)Urgent(106);
+  // Those that are handled before anybody has looked at them are not there.
+  for (const int expected : {102, 103, 104, 105}) CHECK(Handle() == expected);
+  CHECK(look() == Numbers{106});
+  (void)Urgent(107);
+  CHECK(Handle() == 106);
+  CHECK(Handle() == 107);
+  CHECK(look().empty());
+  CHECK(Handle() == 11);
+  (void)Urgent(108);
+  CHECK(Handle() == 108);
+  (void)Urgent(109);
+  CHECK(look() == Numbers{109});
+  CHECK(HandleAll() == Numbers{109});
 }
 
 TEST_CASE_FIXTURE(MailboxTest, "mailbox: the newest envelope's memory waits for a newer one") {

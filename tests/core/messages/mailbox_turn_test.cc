@@ -81,7 +81,7 @@ TEST_CASE_FIXTURE(MailboxTest, "mailbox: not the last message while the lists ha
   Envelope* envelope = mailbox.Pop();
   SUBCASE("an urgent one, which was looked at") {
     (void)Urgent(101);
-    mailbox.VisitUrgent([](const Envelope&) {});
+    mailbox.VisitUrgent(false, [](const Envelope&) {});
     CHECK_FALSE(mailbox.IsLast(envelope, count));
     mailbox.Release(envelope);
     CHECK(HandleAll() == Numbers{101});

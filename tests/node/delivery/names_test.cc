@@ -303,6 +303,53 @@ TEST_CASE("names: a thread that spawns waits for one that its parent takes along
   }
 }
 
+TEST_CASE("names: who ends and spawns under the name of its child does not wait for itself") {
+  Notes<gen::Error> errors;
+  TestNode t;
+  const gen::PID top = t.Spawn();
+  gen::PID parent;
+  CHECK(t.Run(top, [&](Subject& self) {
+    parent = self.Spawn(Make({.terminate =
+                                  [&errors](Subject& ending, const gen::Reason&) {
+                                    const auto next = ending.SpawnRegister(
+                                        "held", Make({}), {.init_timeout = gen::kInfinite});
+                                    errors.Add(next ? gen::Error("spawned") : next.error());
+                                  }}),
+                        {.link_parent = true})
+                 .value();
+  }));
+  CHECK(t.Run(parent, [](Subject& self) {
+    CHECK(self.SpawnRegister("held", Make({}), {.link_parent = true}));
+  }));
+  CHECK(t.node.SendExit(top, gen::Reason::Error("enough")));
+  REQUIRE(t.Ended(parent));
+  CHECK(errors.All() == std::vector<gen::Error>{gen::ErrTaken});
+}
+
+TEST_CASE("names: a child waits for a parent that was killed, and is still in a handler") {
+  kit::ThreadGate gate;
+  TestNode t;
+  const gen::PID held = t.node.SpawnRegister("held", Make({})).value();
+  gen::PID child;
+  CHECK(t.Run(held, [&](Subject& self) { child = self.Spawn(Make({})).value(); }));
+  t.Begin(held, [&gate](Subject&) {
+    const gen::Blocking blocking;
+    gate.Enter();
+  });
+  CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
+  CHECK(t.node.Kill(held));
+  std::atomic<bool> begins{false};
+  auto next = std::async(std::launch::async, [&] {
+    return t.Run(child, [&](Subject& self) {
+      begins = true;
+      CHECK(self.SpawnRegister("held", Make({}), {.init_timeout = gen::kInfinite}));
+    });
+  });
+  CHECK(kit::Eventually([&] { return begins.load(); }));
+  gate.Open();
+  CHECK(next.get());
+}
+
 TEST_CASE("names: aliases") {
   Notes<int> notes;
   gen::Alias alias;
