@@ -75,8 +75,8 @@ class Actor : public ProcessApi, protected SplitCallbacks {
   // The default returns the fields of gen::ProcessInfo.
   gen::Inspection HandleInspect(gen::PID from, const std::vector<std::string>& items) override;
 
-  // Called last, exactly once, if Init has returned Continue() in time. The destructor comes later, when the process has
-  // ended: it may send; functions that wait, register or monitor return kProcessTerminated there (Sleep false).
+  // Called last, exactly once, if Init has returned Continue() in time. The destructor comes later, when the process
+  // has ended: it may send; functions that wait, register or monitor return kProcessTerminated there (Sleep false).
   virtual void Terminate(const gen::Reason& reason);
 
   // -- going on --
@@ -93,10 +93,10 @@ class Actor : public ProcessApi, protected SplitCallbacks {
     return gen::Status::Next();
   }
 
-  // Makes the process call HandleIdle when it had no message, request, event or notice of an end to handle for `idle` (or
-  // up to a quarter longer), and again after each further `idle`. A stashed message counts as something to handle, and so do
-  // requests that are without an outcome when the process looks, four times per `idle`: its own (Request), and those of
-  // others that it has not answered yet.
+  // Makes the process call HandleIdle when it had no message, request, event or notice of an end to handle for `idle`
+  // (or up to a quarter longer), and again after each further `idle`. A stashed message counts as something to handle,
+  // and so do requests that are without an outcome when the process looks, four times per `idle`: its own (Request),
+  // and those of others that it has not answered yet.
   // 0 or gen::kInfinite: never, which is the default. A process with an idle time-out uses four timers of the
   // node, one after the other, per `idle`. Returns kIncorrect if `idle` is negative, and kNotAllowed elsewhere than in
   // the process's own handlers.

@@ -28,7 +28,8 @@ class PoolRunner;
 //
 // The pool forwards messages, requests and events of normal priority. Workers see the original sender,
 // and their answers go straight to the caller. The pool itself handles everything of high and max priority,
-// exit signals, down notices and inspections: HandleMessage, HandleCall, HandleInspect.
+// exit signals, down notices and inspections: HandleMessage, HandleCall, HandleInspect. What the pool sends itself is no
+// exception: SendAfter(Self(), Tick{}, 1s, gen::MessagePriority::kHigh).
 //
 // Choice. PoolOptions::strategy decides which worker gets a message. The following describes the default, the
 // rotation. The other strategies promise the same, except for the order; see PoolStrategy.
@@ -55,9 +56,9 @@ class PoolRunner;
 // once.
 //
 // While workers are missing, their places are at the pool: as many messages may wait there as in their mailboxes,
-// those of dead workers included. Beyond that senders get ErrProcessMailboxFull, also from a pool that drops. So no more messages wait than
-// the size of the pool times the bound of a mailbox, however many workers crash, plus one or two that were on
-// their way.
+// those of dead workers included. Beyond that senders get ErrProcessMailboxFull, also from a pool that drops. So no
+// more messages wait than the size of the pool times the bound of a mailbox, however many workers crash, plus one or
+// two that were on their way.
 //
 // End of the pool. A pool that is asked to end accepts nothing more, and its workers handle what it has accepted, for
 // at most PoolOptions::shutdown_timeout. Messages that wait for a missing worker, or that a worker leaves when it
@@ -92,7 +93,7 @@ class PoolRunner;
 //   messages_lost_missed       copies of a broadcast for workers that were full, others were not
 //   messages_lost_failed       their key function, copy constructor or mailbox threw
 //   messages_lost_terminated   left over when the pool ended, or a worker of a Broadcast left
-//   queue_wait_estimate_us   how long a message waits, by the pace of late; see PoolStats
+//   queue_wait_estimate_us   how long a message waits, as far as the workers' latest pace tells; see PoolStats
 //   state                    running, stopping
 //   autoscale                with PoolOptions::autoscale: as in "2..16 workers, a wait of 10 ms"; then ", at rest"
 //                            while it looks only once a second, or not before a message comes
@@ -161,7 +162,8 @@ class Pool : public ProcessApi, protected PoolBehavior {
   [[nodiscard]] bool TrapExit() const override;
 
  private:
-  // Not for pools: messages that return from a stash would wait in the Main lane, which belongs to the workers.
+  // Not for pools: messages that return from a stash would wait in the pool's own mailbox, whose messages of normal
+  // priority belong to the workers.
   using ProcessApi::Stash;
   using ProcessApi::UnstashAll;
 

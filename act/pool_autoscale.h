@@ -7,8 +7,8 @@
 namespace ergon::act {
 
 // The value of PoolOptions::autoscale; while the pool runs, PoolChange changes each field. The pool measures itself
-// again after half a handling time, but not before 10 ms plus 10 us per worker, and not later than after a second; and it
-// changes the number of its workers:
+// again after half a handling time, but not before 10 ms plus 10 us per worker, and not later than after a second; and
+// it changes the number of its workers:
 //
 // It grows when the estimated wait exceeds the target in two measurements in a row, or once by more than twice: to what
 // Little's law asks for (arrivals times handling time, divided by the utilization) plus workers for what waits already;

@@ -30,9 +30,9 @@ struct PoolOptions {
   // Makes each worker and each replacement. Required. It makes a behaviour, such as act::Actor or another
   // pool; a process function is refused.
   gen::ProcessFactory worker_factory = {};
-  // How many messages of normal priority may wait at one worker, 1..4,000,000; 0: any number. When all
-  // workers are full, a send to the pool returns ErrProcessMailboxFull. Of a worker that is a pool its own bounds
-  // count.
+  // How many messages of normal priority may wait at one worker, 1..4,000,000; 0: any number, whatever
+  // NodeOptions::mailbox_size says: then no send is refused, and memory grows with the backlog. When all workers are
+  // full, a send to the pool returns ErrProcessMailboxFull. Of a worker that is a pool its own bounds count.
   int worker_mailbox_size = 0;
   // The kind of each worker's mailbox, such as one ordered by priority; give this or worker_mailbox_size, not
   // both: PoolChange::worker_mailbox_size changes the bound of either. With a bound that drops

@@ -1,4 +1,5 @@
-// The functions of gen::Process that every behaviour offers to its handlers, as its own members.
+// The functions of gen::Process that every behaviour offers to its handlers, as its own members; Process() has the few
+// others (Resolve, FindEnv).
 #pragma once
 
 #include <chrono>
@@ -44,13 +45,15 @@ class ProcessApi : public gen::ProcessBehavior {
   }
   template <class T>
   gen::Result<gen::TimerHandle> SendAfter(const gen::Target& to, T&& value,
-                                          std::chrono::nanoseconds delay) {
-    return Host().SendAfter(to, std::forward<T>(value), delay);
+                                          std::chrono::nanoseconds delay,
+                                          std::optional<gen::MessagePriority> priority = {}) {
+    return Host().SendAfter(to, std::forward<T>(value), delay, priority);
   }
   template <class T>
   gen::Result<gen::TimerHandle> SendEvery(const gen::Target& to, T&& value,
-                                          std::chrono::nanoseconds period) {
-    return Host().SendEvery(to, std::forward<T>(value), period);
+                                          std::chrono::nanoseconds period,
+                                          std::optional<gen::MessagePriority> priority = {}) {
+    return Host().SendEvery(to, std::forward<T>(value), period, priority);
   }
   template <class T>
   gen::Result<void> SendImportant(const gen::Target& to, T&& value) {
@@ -74,6 +77,11 @@ class ProcessApi : public gen::ProcessBehavior {
     return Host().template Call<R>(to, std::forward<T>(request), options);
   }
   template <class R = gen::NamedByRequest, class T>
+  gen::Result<gen::AnswerOf<T, R>> Call(const gen::Target& to, T&& request,
+                                        gen::detail::BarePriority auto priority) {
+    return Host().template Call<R>(to, std::forward<T>(request), priority);
+  }
+  template <class R = gen::NamedByRequest, class T>
   gen::Result<gen::AnswerOf<T, R>> CallWithPriority(const gen::Target& to, T&& request,
                                                     gen::MessagePriority priority) {
     return Host().template CallWithPriority<R>(to, std::forward<T>(request), priority);
@@ -91,6 +99,10 @@ class ProcessApi : public gen::ProcessBehavior {
   }
   gen::Result<gen::Inspection> Inspect(const gen::Target& to, std::vector<std::string> items = {},
                                        const gen::CallOptions& options = {});
+  template <class T>
+  gen::Result<T> InspectAs(const gen::Target& to, const gen::CallOptions& options = {}) {
+    return Host().template InspectAs<T>(to, options);
+  }
   template <class T>
   gen::Result<void> SendResponse(gen::PID from, gen::Ref ref, T&& value) {
     return Host().SendResponse(from, ref, std::forward<T>(value));
@@ -174,6 +186,7 @@ class ProcessApi : public gen::ProcessBehavior {
   gen::Result<void> LeaveGroup(gen::Atom group);
   gen::Result<std::vector<gen::PID>> MonitorGroup(gen::Atom group);
   gen::Result<void> DemonitorGroup(gen::Atom group);
+  [[nodiscard]] std::vector<gen::Atom> Groups() const { return Host().Groups(); }
   [[nodiscard]] std::vector<gen::PID> GroupMembers(gen::Atom group) const;
   [[nodiscard]] gen::Result<gen::PID> OneOf(gen::Atom group);
   template <class T>

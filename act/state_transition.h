@@ -151,7 +151,8 @@ class [[nodiscard]] Transition : public StateActions<Transition> {
   Transition(gen::detail::StopRequest stop)  // NOLINT(google-explicit-constructor): as gen::Status
       : StateActions(std::move(stop)) {}
 
-  // Answers the request being handled. If the event is a message, nobody waits: the answer is dropped, and the log says so.
+  // Answers the request being handled. If the event is a message, nobody waits: the answer is dropped, and the log says
+  // so.
   template <class T>
   Transition&& Reply(T&& value) {
     return AddResponse(gen::detail::MakeResponse(std::forward<T>(value)));

@@ -22,8 +22,8 @@ class CronZone {
   static CronZone Ahead(std::chrono::minutes offset);
   // Any other zone, such as one from a library. Its offset need not be of whole minutes. The offset may change at full
   // quarters of an hour of UTC; a change at another time counts from the next quarter on. If the rules throw, the job
-  // has failed, and the node asks them again a minute later; EnableCronJob returns kIncorrect then. The rules must not call the node's functions for cron
-  // jobs: the node holds a lock while it asks them.
+  // has failed, and the node asks them again a minute later; EnableCronJob returns kIncorrect then. The rules must not
+  // call the node's functions for cron jobs: the node holds a lock while it asks them.
   static CronZone Of(std::string name, Rules rules);
 
   // Returns the zone's name: "UTC", "local", as in "UTC+05:30", or the name given.

@@ -58,7 +58,8 @@ class GroupMessenger : public Messenger {
   Result<std::size_t> SendToGroup(Atom group, T&& value) {
     static_assert(std::is_copy_constructible_v<StoredType<T>>, "each member gets a copy");
     const StoredType<T> kept(std::forward<T>(value));
-    return SendEnvelopesToGroup(group, [&] { return MakeMessage(kept, DefaultPriority()); });
+    return SendEnvelopesToGroup(group,
+                                [&] { return detail::MakeMessage(kept, DefaultPriority()); });
   }
 
   // Sends `value` to the member whose turn it is (OneOf), and returns the member that has got it. A member that has no
@@ -69,7 +70,7 @@ class GroupMessenger : public Messenger {
   //   or as OneOf, or Send
   template <class T>
   Result<PID> SendToOneOf(Atom group, T&& value) {
-    auto envelope = MakeMessage(std::forward<T>(value), DefaultPriority());
+    auto envelope = detail::MakeMessage(std::forward<T>(value), DefaultPriority());
     auto sent = SendEnvelopeToOneOf(group, envelope);
     if (!sent) [[unlikely]]
       detail::GiveBack<T>(envelope, value);

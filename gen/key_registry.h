@@ -1,19 +1,18 @@
 // Processes by keys of any type: rooms by number, sessions by customer.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
 #include <iterator>
 #include <list>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -34,20 +33,17 @@ void TellStuckKey(Process& self, PID gone, const std::exception_ptr& thrown);
 
 // A process may have any number of keys, each with a value that says more about it. Its keys become free when it has
 // ended: soon, not at once, because a process of the registry's own learns of the end as a monitor does. So a process
-// that is found here may be gone when a message is sent to it. A process of another node loses its keys with the
-// connection to that node, too.
+// that is found here may be gone when a message is sent to it. A lost connection to another node frees its keys, too.
 //
-//   auto rooms = gen::KeyRegistry<int>::Start(node).value();
-//   rooms.Register(42, Self());
-//   ...
+//   auto rooms = gen::KeyRegistry<int>::Start(node).value();  // not in a handler
+//   rooms.Register(42, Self()).value();                       // in a handler of a process that has a copy
 //   if (auto room = rooms.Find(42)) Send(room->pid, Say{"hello"});
 //
 // Copies are the same registry. May be used from any thread, also in handlers; finding waits only for a writer that is
 // writing at that moment. The registry's process lives until the node stops. No copy may be used when the node's object
-// is gone. Destructors of keys and values may use the registry. Key needs a hash and ==; Key and Value are
-// copied. What these throw, the function that was called throws, and the registry is as before. If they throw when a
-// process has ended, in the registry's process, the log has it, and that key alone stays taken until somebody calls
-// Unregister with it.
+// is gone. Destructors of keys and values may use the registry. Key needs a hash and ==; Key and Value are copied. What
+// these throw, the function that was called throws, and the registry is as before. If they throw when a process has
+// ended, in the registry's process, the log has it, and that key alone stays taken until Unregister is called with it.
 template <class Key, class Value = std::monostate, class Hash = std::hash<Key>>
 class KeyRegistry {
  public:
@@ -56,7 +52,7 @@ class KeyRegistry {
     Value value;
   };
 
-  // Starts a registry. Errors: those of Spawn, and kProcessTerminated if the node stops meanwhile.
+  // Starts a registry. Errors: those of Node::Spawn, so not in a handler, and kProcessTerminated if the node stops meanwhile.
   static Result<KeyRegistry> Start(Node& node, RegistryKeys keys = RegistryKeys::kUnique) {
     auto state = std::make_shared<State>(keys);
     ProcessOptions options;
@@ -74,8 +70,8 @@ class KeyRegistry {
   // stops. The key of a process that has ended already becomes free again soon.
   Result<void> Register(const Key& key, PID pid, Value value = {}) {
     auto added = state_->Add(key, pid, std::move(value));
-    if (!added) return added;
-    auto watched = node_->Send(keeper_, Watch{pid});
+    if (!added) return std::move(added.error());
+    auto watched = node_->Send(keeper_, Watch{pid, *added});
     if (!watched) (void)Unregister(key, pid);
     return watched;
   }
@@ -109,10 +105,12 @@ class KeyRegistry {
     std::shared_lock lock(state_->mutex);
     auto found = state_->keys_of.find(pid);
     if (found == state_->keys_of.end()) return {};
-    std::map<std::uint64_t, const Key*> ordered;
-    for (const auto& [key, place] : found->second) ordered.emplace(place.number, &key);
+    std::vector<const typename KeysOfOne::value_type*> ordered;
+    for (const auto& its : found->second) ordered.push_back(&its);
+    std::ranges::sort(ordered, {}, [](const auto* its) { return its->second.number; });
     std::vector<Key> keys;
-    for (const auto& [number, key] : ordered) keys.push_back(*key);
+    keys.reserve(ordered.size());  // so that none is destroyed under the lock
+    for (const auto* its : ordered) keys.push_back(its->first);
     return keys;
   }
   // Returns how many keys belong to a process.
@@ -122,9 +120,10 @@ class KeyRegistry {
   }
 
  private:
-  // Sent to the registry's process: from now on it watches for the end of `pid`.
+  // Sent to the registry's process: from now on it watches for the end of `pid`, which has keys up to that number.
   struct Watch {
     PID pid;
+    std::uint64_t number;
   };
   // Asks the registry's process for the node that it is on.
   struct AskHome {
@@ -148,27 +147,26 @@ class KeyRegistry {
 
   struct State {
     explicit State(RegistryKeys its_keys) : keys(its_keys) {}
-
-    [[nodiscard]] bool Has(PID pid, const Key& key) const {
-      const auto its = keys_of.find(pid);
-      return its != keys_of.end() && its->second.count(key) != 0;
-    }
-    Result<void> Add(const Key& key, PID pid, Value value) {
+    // Returns the number of the key.
+    Result<std::uint64_t> Add(const Key& key, PID pid, Value value) {
+      std::list<Entry> made{{pid, std::move(value)}};  // without the lock: something is destroyed
       Removed removed;
       std::lock_guard lock(mutex);
       const auto found = entries.try_emplace(key).first;
       auto& of_key = found->second;
       const std::size_t before = of_key.size();
       try {
-        const bool is_taken = before != 0 && (keys == RegistryKeys::kUnique || Has(pid, key));
+        const auto its = keys_of.find(pid);
+        const bool has_it = its != keys_of.end() && its->second.contains(key);
+        const bool is_taken = before != 0 && (keys == RegistryKeys::kUnique || has_it);
         if (is_taken)
           return Error(ErrorCode::kTaken,
                        keys == RegistryKeys::kUnique
                            ? "the key belongs to " + of_key.front().pid.ToString()
                            : pid.ToString() + " has registered this key already");
-        of_key.push_back({pid, std::move(value)});
+        of_key.splice(of_key.end(), made);
         keys_of[pid].try_emplace(key, Place{std::prev(of_key.end()), ++registered});
-        return {};
+        return registered;
       } catch (...) {
         if (of_key.size() != before)
           removed.entries.splice(removed.entries.end(), of_key, std::prev(of_key.end()));
@@ -192,25 +190,27 @@ class KeyRegistry {
     }
     // The function of the registry's process.
     void Keep(Process& self) {
-      std::unordered_set<PID> watched;
+      std::unordered_map<PID, std::uint64_t> watched;  // and the number of its latest key
       while (auto next = self.Receive<Watch, MessageDownPID, Asked<AskHome>>()) {
         if (const auto* asked = std::get_if<Asked<AskHome>>(&*next)) {
           (void)self.Reply(*asked, &self.Node());
           continue;
         }
         if (const auto* watch = std::get_if<Watch>(&*next)) {
-          if (watched.insert(watch->pid).second) (void)self.Monitor(watch->pid);
+          std::uint64_t& latest = watched[watch->pid];
+          if (latest == 0) (void)self.Monitor(watch->pid);
+          latest = std::max(latest, watch->number);
           continue;
         }
-        // A Register of the same process now makes it watched again, but only for a moment, because it has ended.
-        const PID gone = std::get<MessageDownPID>(*next).pid;
-        watched.erase(gone);
-        if (const std::exception_ptr thrown = Forget(gone))
-          detail::TellStuckKey(self, gone, thrown);
+        // Of a node that is connected again it may have got keys meanwhile: their Watch is on its way, and sees to them.
+        const auto gone = watched.extract(std::get<MessageDownPID>(*next).pid);
+        if (gone.empty()) continue;
+        if (const std::exception_ptr thrown = Forget(gone.key(), gone.mapped()))
+          detail::TellStuckKey(self, gone.key(), thrown);
       }
     }
-    // Returns what a key has thrown; the others are free.
-    std::exception_ptr Forget(PID gone) {
+    // Takes away the keys up to that number. Returns what a key has thrown; the others are free.
+    std::exception_ptr Forget(PID gone, std::uint64_t latest) {
       std::exception_ptr thrown;
       // Others may take keys away meanwhile, so those that stay are gone through once more after each that has gone.
       for (std::size_t stuck = 0, free = 0;;) {
@@ -224,7 +224,7 @@ class KeyRegistry {
         }
         try {
           const auto key = std::next(its->second.begin(), static_cast<std::ptrdiff_t>(stuck));
-          Remove(its, key, removed) ? ++free : ++stuck;
+          key->second.number <= latest&& Remove(its, key, removed) ? ++free : ++stuck;
         } catch (...) {  // it stays, for Unregister
           thrown = std::current_exception();
           ++stuck;

@@ -27,8 +27,8 @@ enum class Overflow : std::uint8_t {
 
 // A mailbox of your own: the order in which messages wait. The runtime calls it under a lock, one call at a time, from
 // the threads of senders and of the process. It must be quick, and must not send, wait or look at the process. Enqueue
-// may throw, std::bad_alloc above all, before it has taken anything: the sender gets kInternal then. If it has taken the
-// message, and throws or returns false, the program is ended. An exception from Dequeue ends the process.
+// may throw, std::bad_alloc above all, before it has taken anything: the sender gets kInternal then. If it has taken
+// the message, and throws or returns false, the program is ended. An exception from Dequeue ends the process.
 class MailboxQueue {
  public:
   MailboxQueue() = default;

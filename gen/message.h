@@ -9,6 +9,10 @@
 #include <vector>
 
 #include <ergon/core/messages/envelope.h>
+#include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/priority.h>
+#include <ergon/gen/target.h>
+#include <ergon/gen/trace.h>
 
 namespace ergon::gen {
 
@@ -138,6 +142,20 @@ template <class T>
 using StoredType = typename detail::Stored<T>::Type;
 
 namespace detail {
+template <class T>
+core::EnvelopePtr MakeMessage(T&& value, MessagePriority priority) {
+  return core::MakeEnvelope<StoredType<T>>(static_cast<std::uint8_t>(EnvelopeKind::kMessage),
+                                           static_cast<core::Lane>(priority),
+                                           std::forward<T>(value));
+}
+template <class T>
+core::EnvelopePtr MakeMessage(T&& value, MessagePriority priority, const Target& to,
+                              TraceId trace = 0) {
+  return core::MakeEnvelopeWith<StoredType<T>>(
+      {.tag = to.Tag(), .trace = trace}, static_cast<std::uint8_t>(EnvelopeKind::kMessage),
+      static_cast<core::Lane>(priority), std::forward<T>(value));
+}
+
 // Moves the value of a refused message back to where it came from.
 template <class T>
 void GiveBack(core::EnvelopePtr& refused, std::remove_reference_t<T>& value) {

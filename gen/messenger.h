@@ -31,8 +31,12 @@ namespace ergon::gen {
 //   kProcessIncarnation   the PID belongs to a former incarnation of the node
 //   kNodeTerminated       the node has stopped
 //   kIncorrect            a name of more than Atom::kMaxBytes, or on another node one that is not UTF-8
-// After success the message is handled, or counted as dropped with its reason (Node::Info). If a Send... fails that was
-// given an rvalue, as in Send(to, std::move(job)), `job` is as before; not so SendEvery, SendResponse, SendToGroup.
+//   kNotAllowed           a process's function was called outside of its own handlers
+//   kOverloaded, kApplication, kDeadlock, kInternal   see act::Pool; kInternal also: a mailbox of one's own threw
+//   kNoConnection, kUnsupported, kBusy, kTimeout      about another node: see erlang.h
+// After success the message is handled, or counted as dropped with its reason (Node::Info). If a Send... or Request
+// fails that was given an rvalue, as in Send(to, std::move(job)), `job` is as before, if it can be assigned, or moved
+// without exceptions; not so SendEvery, SendResponse, SendToGroup and Call.
 class Messenger {
  public:
   virtual ~Messenger() = default;
@@ -42,7 +46,8 @@ class Messenger {
   // to one receiver arrive in the order sent, as long as their priority is the same.
   template <class T>
   Result<void> Send(PID to, T&& value) {
-    return SendOrGiveBack<T>(to, MakeMessage(std::forward<T>(value), DefaultPriority()), value);
+    return SendOrGiveBack<T>(to, detail::MakeMessage(std::forward<T>(value), DefaultPriority()),
+                             value);
   }
   template <class T>
   Result<void> Send(const Target& to, T&& value) {
@@ -50,13 +55,13 @@ class Messenger {
   }
   template <class T>
   Result<void> SendWithPriority(const Target& to, T&& value, MessagePriority priority) {
-    return SendOrGiveBack<T>(to, MakeMessage(std::forward<T>(value), priority, to), value);
+    return SendOrGiveBack<T>(to, detail::MakeMessage(std::forward<T>(value), priority, to), value);
   }
 
   // As Send, with a trace id: see trace.h.
   template <class T>
   Result<void> SendTraced(const Target& to, T&& value, TraceId trace) {
-    auto envelope = MakeMessage(std::forward<T>(value), DefaultPriority(), to);
+    auto envelope = detail::MakeMessage(std::forward<T>(value), DefaultPriority(), to);
     if (trace != 0) MarkTraced(*envelope, trace);
     return SendOrGiveBack<T>(to, std::move(envelope), value);
   }
@@ -67,7 +72,7 @@ class Messenger {
   // it is a message like any other: one that is dropped later is counted. To another node: see erlang.h.
   template <class T>
   Result<void> SendImportant(const Target& to, T&& value) {
-    auto envelope = MakeMessage(std::forward<T>(value), DefaultPriority(), to);
+    auto envelope = detail::MakeMessage(std::forward<T>(value), DefaultPriority(), to);
     envelope->flags |= core::Envelope::kFlagImportant;
     return SendOrGiveBack<T>(to, std::move(envelope), value);
   }
@@ -78,7 +83,7 @@ class Messenger {
   // limit): kProcessMailboxFull; the way: kTimeout or kBusy. kDeadlock: a process, or a pool's one worker, to itself.
   template <class T>
   Result<void> SendOrWait(const Target& to, T&& value, std::chrono::nanoseconds timeout) {
-    auto envelope = MakeMessage(std::forward<T>(value), DefaultPriority(), to);
+    auto envelope = detail::MakeMessage(std::forward<T>(value), DefaultPriority(), to);
     auto sent = SendEnvelopeOrWait(to, envelope, timeout);
     if (!sent) detail::GiveBack<T>(envelope, value);
     return sent;
@@ -87,16 +92,16 @@ class Messenger {
   // Sends a request and waits for its answer, which must be of type R. R may be left out if the request has a type
   // Reply: Call(pool, Thumbnail{...}) is a Result<ThumbnailDone>. In a handler it suspends only this process; other
   // threads block. Besides the errors above:
-  //   kTimeout            no answer within options.timeout. The text says whether the request was being handled, unless
-  //                       the process is on another node. "It will not be handled" is a promise: no handler has begun
-  //                       with it, and none will. Then it says what the receiver was doing: about how many messages
-  //                       waited before the request, or what else it handled, since when, and whom it waited for itself
+  //   kTimeout            no answer within options.timeout. The text says, unless the process is on another node,
+  //                       whether the request was being handled, or what the receiver was doing. "It will not be
+  //                       handled" is a promise: no handler has begun with it, and none will
   //   kDeadlock           the receiver waits for this process, directly or through others (up to 1,000), so that no
-  //                       answer can come. The process that called last gets the error at once. The text is the chain
-  //                       of processes and types of messages. Requests whose handler has returned without an answer
-  //                       do not count: others may answer them. Do not give a ref to others and then call its owner.
+  //                       answer can come. Who called last gets the error at once; the text is the chain of processes
+  //                       and types of messages. Requests whose handler has returned without an answer do not count:
+  //                       others may answer them. Do not give a ref to others and then call its owner.
   //   kProcessTerminated  the process ended before it answered, or this one is being ended
-  //   kUnexpectedType     the answer has another type; the text names both. One of std::int64_t is any integer that fits
+  //   kUnexpectedType     the answer has another type; the text names both. An answer of std::int64_t fits
+  //                       every type of integers that has its value
   //   kTooManyCalls       no stack left for one more suspended process (about 32,000)
   //   or the error that the process answered with.
   template <class R = NamedByRequest, class T>
@@ -139,31 +144,36 @@ class Messenger {
     return detail::TakeResponse<T>(**response);
   }
 
-  // Sends `value` after `delay`, 0 or more (else kIncorrect). The handle cancels the send and says whether that was in
-  // time. If the send fails when the time has come, the message is counted as dropped.
+  // Sends `value` after `delay`, 0 or more (else kIncorrect). `priority`: none: the sender's. The handle cancels the
+  // send and says whether that was in time. If the send fails when the time has come, the message counts as dropped.
   template <class T>
-  Result<TimerHandle> SendAfter(const Target& to, T&& value, std::chrono::nanoseconds delay) {
+  Result<TimerHandle> SendAfter(const Target& to, T&& value, std::chrono::nanoseconds delay,
+                                std::optional<MessagePriority> priority = std::nullopt) {
     auto kept = to.Kept();
     if (!kept) return std::move(kept.error());
-    auto envelope = MakeMessage(std::forward<T>(value), DefaultPriority(), *kept);
+    auto envelope =
+        detail::MakeMessage(std::forward<T>(value), priority.value_or(DefaultPriority()), *kept);
     auto handle = SendEnvelopeAfter(*kept, envelope, delay);
     if (!handle) detail::GiveBack<T>(envelope, value);
     return handle;
   }
 
   // Sends a copy of `value` after each `period`, more than 0, until the handle cancels it, the calling process ends, or
-  // the receiver ends if it was given as a PID or an alias of this node. The timers' thread makes the copies, so copying
-  // should be quick. After Cancel no tick is handled: one that waits in a mailbox is skipped, and counted as expired. The
-  // n-th tick is due n periods from now, without drift. At most one tick waits in a mailbox; those due meanwhile are left
-  // out. (Neither is so with a receiver on another node, or one that stashes ticks.) A tick whose receiver has no room,
-  // or does not exist, is counted as dropped. Each tick has the trace id that this process has now (trace.h).
+  // the receiver ends if it was given as a PID or an alias of this node. The timers' thread makes the copies, so
+  // copying should be quick. After Cancel no tick is handled: one that waits in a mailbox is skipped, and counted as
+  // expired. The n-th tick is due n periods from now, without drift. At most one tick waits in a mailbox; those due
+  // meanwhile are left out. (Neither is so with a receiver on another node, or one that stashes ticks.) A tick whose
+  // receiver has no room, or does not exist, is counted as dropped. A tick has the trace id that the process has now.
   template <class T>
-  Result<TimerHandle> SendEvery(const Target& to, T&& value, std::chrono::nanoseconds period) {
+  Result<TimerHandle> SendEvery(const Target& to, T&& value, std::chrono::nanoseconds period,
+                                std::optional<MessagePriority> priority = std::nullopt) {
     static_assert(std::is_copy_constructible_v<StoredType<T>>, "each tick is a copy");
     auto kept = to.Kept();
     if (!kept) return std::move(kept.error());
-    auto make = [value = StoredType<T>(std::forward<T>(value)), priority = DefaultPriority(),
-                 to = *kept, trace = Trace()] { return MakeMessage(value, priority, to, trace); };
+    auto make = [value = StoredType<T>(std::forward<T>(value)), to = *kept, trace = Trace(),
+                 lane = priority.value_or(DefaultPriority())] {
+      return detail::MakeMessage(value, lane, to, trace);
+    };
     return SendEnvelopesEvery(*kept, std::move(make), period);
   }
 
@@ -201,19 +211,6 @@ class Messenger {
   void SetDefaultPriority(MessagePriority priority) noexcept { default_priority_ = priority; }
   void SetHasTrace(bool has_trace) noexcept { has_trace_ = has_trace; }
 
-  template <class T>
-  static core::EnvelopePtr MakeMessage(T&& value, MessagePriority priority) {
-    return core::MakeEnvelope<StoredType<T>>(static_cast<std::uint8_t>(EnvelopeKind::kMessage),
-                                             static_cast<core::Lane>(priority),
-                                             std::forward<T>(value));
-  }
-  template <class T>
-  static core::EnvelopePtr MakeMessage(T&& value, MessagePriority priority, const Target& to,
-                                       TraceId trace = 0) {
-    return core::MakeEnvelopeWith<StoredType<T>>(
-        {.tag = to.Tag(), .trace = trace}, static_cast<std::uint8_t>(EnvelopeKind::kMessage),
-        static_cast<core::Lane>(priority), std::forward<T>(value));
-  }
   template <class T>
   core::EnvelopePtr MakeRequest(T&& value, const CallOptions& options, const Target& to) const {
     return core::MakeEnvelopeWith<StoredType<T>>(

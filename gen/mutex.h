@@ -11,10 +11,11 @@ namespace ergon::gen {
 // A handler that suspends its process while it holds a lock stops more than itself: every handler that wants the lock
 // blocks a worker's thread meanwhile, and when all workers are blocked so, no thread is left to resume the process that
 // holds the lock. With this lock such a Call, Inspect, Receive, Sleep, Yield, Spawn, SendOrWait, node::Await, or
-// MonitorEvent with another node, throws std::logic_error before anything has happened; the text names the function,
-// the process and the message being handled. In a handler this exception ends the process with the reason
+// MonitorEvent or LinkEvent with another node, throws std::logic_error before anything has happened; the text names the
+// function, the process and the message being handled. In a handler this exception ends the process with the reason
 // "panic: <text>", and releases the lock on the way. A gen::Blocking that begins while the lock is held lends no
-// thread; one that ends while it is held ends the program. A Send to another node is refused instead of waiting.
+// thread; one that ends while it is held ends the program. A Send to another node is refused instead of waiting, and
+// one with ProcessOptions::yield_on_send does not give way.
 //
 // A lock in a handler delays everything that the worker would do meanwhile: hold it for a few instructions, or give the
 // data to a process and send it messages instead.

@@ -31,8 +31,8 @@
 namespace ergon::gen {
 
 // All functions may be called from any thread. Functions that wait (Call, Inspect, Spawn, StopProcess...) block the
-// calling thread. On a thread that runs handlers, or a node's I/O (await.h), they return kNotAllowed, except StopProcess
-// and WaitProcess with a time-out of 0: inside a handler use the process's functions, which suspend only the process.
+// calling thread. On a thread that runs handlers, or a node's I/O (await.h), they return kNotAllowed, except
+// StopProcess and WaitProcess with a time-out of 0: a handler uses the process's functions, which suspend that alone.
 //
 // After the node has stopped, all functions that return a Result return kNodeTerminated, whichever process they are
 // about. The exceptions are WaitProcess for a PID, and WaitForSignal: what they wait for has happened.
@@ -88,8 +88,7 @@ class Node : public GroupMessenger {
   virtual Result<void> SetLogLevel(LogLevel level) = 0;
   // Does what Process::SetLogLevel does. std::nullopt: the process uses the node's level again.
   virtual Result<void> SetProcessLogLevel(const Target& to, std::optional<LogLevel> level) = 0;
-  // Sets NodeOptions::mailbox_size for processes that are spawned from now on. Returns kIncorrect if it is out of
-  // range; the text names both.
+  // Sets NodeOptions::mailbox_size for processes that are spawned from now on. kIncorrect: it is out of range.
   virtual Result<void> SetMailboxSize(int messages) = 0;
   // Sets how many messages of normal priority may wait for a process, 1..4,000,000; 0: any number. The bound is in
   // effect when this returns. A larger one lets senders go on that wait for room; a smaller one drops nothing that
@@ -104,9 +103,9 @@ class Node : public GroupMessenger {
   virtual Result<void> Change(const NodeChange& change) = 0;
   // Reads NodeOptions::options_file again, as SIGHUP does, and applies what may change: log_level and mailbox_size as
   // above; log_levels, for all processes with these behaviours, also those whose level was set otherwise; the pools
-  // that the file names, by act::PoolChange; the environment, by SetEnv, unlogged; and what of the network's options may be
-  // changed. Options that are not in the file stay. All or nothing: an error changes nothing. A pool that does not run
-  // gets the new values when it starts; the log says so. Blocks while the file is read.
+  // that the file names, by act::PoolChange; the environment, by SetEnv, unlogged; and what of the network's options
+  // may be changed. Options that are not in the file stay. All or nothing: an error changes nothing. A pool that does
+  // not run gets the new values when it starts; the log says so. Blocks while the file is read.
   //   kIncorrect   the file has a fault, another value than at the start for what cannot be changed, or one that a pool
   //                refuses, or it names a process that is not a pool; the text names the field and the value
   //   kNotAllowed  the node has no options_file; or the file names pools, for which this function waits, and a handler
@@ -116,7 +115,8 @@ class Node : public GroupMessenger {
   virtual Result<void> ReloadOptions() = 0;
 
   // Returns when the process has ended, at once if it has ended already; everything it left behind has then been
-  // answered and counted. Returns kTimeout if it has not ended within `timeout`. With 0 the function does not wait.
+  // answered and counted. Returns kTimeout if it has not ended within `timeout`; with 0 it does not wait. A name or an
+  // alias that nobody has (any more) is kProcessUnknown: keep the PID to wait for an end that may have come already.
   virtual Result<void> WaitProcess(const Target& to,
                                    std::chrono::nanoseconds timeout = kInfinite) = 0;
 

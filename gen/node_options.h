@@ -48,11 +48,11 @@ struct NodeOptions {
   int throughput = 32;
   // With quick handlers a turn may have more messages, until it has lasted for this time, 0..1 s; 0: never.
   std::chrono::nanoseconds turn_time = std::chrono::microseconds(20);
-  // With slow handlers a turn ends sooner: after the handler in which it has lasted for this time, 0..1 s; 0: no limit. So
-  // a process that is ready waits for one handler of each worker, or for this time. No handler is interrupted.
-  // The time of a process that has been quick is looked at every 16 messages only, on a clock of 1 to 10 ms (the
-  // kernel's tick): its first slow turn may last for up to 16 handlers, and for a tick longer. A handler that has waited, as in a Call, begins a
-  // time slice of its own. Not in a simulation.
+  // With slow handlers a turn ends sooner: after the handler in which it has lasted for this time, 0..1 s; 0: no limit.
+  // So a process that is ready waits for one handler of each worker, or for this time. No handler is interrupted. The
+  // time of a process that has been quick is looked at every 16 messages only, on a clock of 1 to 10 ms (the kernel's
+  // tick): its first slow turn may last for up to 16 handlers, and for a tick longer. A handler that has waited, as in
+  // a Call, begins a time slice of its own. Not in a simulation.
   std::chrono::nanoseconds turn_limit = std::chrono::milliseconds(1);
   // The size of a handler's stack, in bytes, 16 KiB..1 GiB. Only pages that are touched take memory. A handler that
   // needs more ends the program with a signal, usually SIGSEGV, and a line on standard error that names the process.
@@ -72,8 +72,8 @@ struct NodeOptions {
   int blocking_threads = 64;
   // A turn that lasts longer than this without having suspended itself is reported: in the log, and in NodeInfo::busy.
   // At least 1 ms; 0: never. Detached processes and blocking stretches are not watched, and nothing is watched with a
-  // `clock` of the caller's. The thread that watches also keeps the memory of a backlog for the next one, for one to two
-  // seconds. Without that thread the memory goes back to the system at once.
+  // `clock` of the caller's. The thread that watches also keeps the memory of a backlog for the next one, for one to
+  // two seconds. Without that thread the memory goes back to the system at once.
   std::chrono::nanoseconds watchdog_after = std::chrono::seconds(1);
   // Fills ProcessInfo::running_time and ::turns. Costs two looks at the clock for each turn.
   bool measure_running_time = false;

@@ -78,11 +78,12 @@ Result<void> RunParallel(Process& owner, std::size_t items, const ParallelOption
 //
 // The function may take its task's process before the item. The tasks share the function, so it must not change what it
 // has captured; and those that are not done when this returns, as after a time-out, may go on until their next wait, so
-// it should not refer to variables of the caller. If the function returns nothing, the outcome is a gen::detail::TaskDone. The outcome of an item is an
-// error if the function returned one or threw (kApplication), the item was not done when the time was up (kTimeout), or
-// its task or this process was ended (kProcessTerminated). One reason, the last, stands for all items that are not
-// done: also kDeadlock, if a task has called this process, and kTooManyCalls, if no stack is left for this process to
-// wait. A task that somebody ends takes this process along, unless that traps exits. Errors of the whole:
+// it should not refer to variables of the caller. If the function returns nothing, the outcome is a
+// gen::detail::TaskDone. The outcome of an item is an error if the function returned one or threw (kApplication), the
+// item was not done when the time was up (kTimeout), or its task or this process was ended (kProcessTerminated). One
+// reason, the last, stands for all items that are not done: also kDeadlock, if a task has called this process, and
+// kTooManyCalls, if no stack is left for this process to wait. A task that somebody ends takes this process along,
+// unless that traps exits. Errors of the whole:
 //   kIncorrect  options; or what Process::Spawn returns: then no item was begun
 template <class Item, class Function>
 auto Parallel(Process& self, std::vector<Item> items, Function function,

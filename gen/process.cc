@@ -2,7 +2,7 @@
 
 namespace ergon::gen {
 
-Result<Ref> Process::RequestTarget(const Target& to, core::EnvelopePtr request,
+Result<Ref> Process::RequestTarget(const Target& to, core::EnvelopePtr& request,
                                    const CallOptions& options) {
   auto checked = CheckTimeout(options);
   if (!checked) return std::move(checked.error());

@@ -28,14 +28,16 @@ auto StartTask(Process& owner, Function&& function);
 }
 // Only for the process's own handlers, inside its turns. Elsewhere (on other threads and in handlers of other
 // processes) a function that returns a Result returns kNotAllowed, with a text that names the process and the
-// function. A function that returns no Result (Sleep, Yield, Env and all setters) ends the program with such a text.
-// Use the functions of the node there, or send the process a message. Self, Name, Parent, Leader, Node, Log, Now,
-// MakeRef, TrapExit, Groups, GroupMembers and OneOf may be called from any thread while the process lives.
+// function; Sleep, Yield, all setters and the functions of the environment end the program with such a text. Use the
+// functions of the node there, or send the process a message. Self, Name, Parent, Leader, Node, Log, LogLevel, Now,
+// MakeRef, Resolve, TrapExit, Groups, GroupMembers and OneOf may be called from any thread while the process lives.
+// SendPriority, ImportantDelivery and Trace do not look where they are called: elsewhere they are a data race.
 //
 // A handler must not hold a lock while its process is suspended, that is across Call, Inspect, Receive, Sleep, Yield,
-// Spawn, SendOrWait, node::Await, the beginning and the end of a gen::Blocking, and with other nodes any Send and
-// MonitorEvent. Every other handler that wants the lock would block a worker's thread, until none is left to resume
-// this process; and the handler may resume on another thread, which must not unlock it. gen::Mutex detects this.
+// Spawn and what spawns (Async, gen::Parallel, a pool that grows, StartChild), Await, SendOrWait, the beginning and the
+// end of a gen::Blocking, a Send with yield_on_send, and with other nodes any Send, Forward, MonitorEvent and
+// LinkEvent. Every other handler that wants the lock would block a worker's thread, until none is left to resume this
+// process; and the handler may resume on another thread, which must not unlock it. gen::Mutex detects this.
 class Process : public GroupMessenger {
  public:
   [[nodiscard]] virtual PID Self() const = 0;
@@ -43,8 +45,7 @@ class Process : public GroupMessenger {
   [[nodiscard]] virtual Atom Name() const = 0;
   [[nodiscard]] virtual PID Parent() const = 0;
   // Returns the leader of the process's tree: the process itself if Node::Spawn has made it, else its parent's leader;
-  // or the process that ProcessOptions::leader has named. In an application it is the process that stands for the
-  // application.
+  // or whom ProcessOptions::leader has named. In an application it is the process that stands for the application.
   [[nodiscard]] virtual PID Leader() const = 0;
   // Returns the node that the process lives on. Any thread may use the node while the node runs.
   [[nodiscard]] virtual gen::Node& Node() const = 0;
@@ -58,7 +59,10 @@ class Process : public GroupMessenger {
   // An open request holds no stack, so very many may be open. Open requests are forgotten when this process ends.
   template <class T>
   Result<Ref> Request(const Target& to, T&& request, const CallOptions& options = {}) {
-    return RequestTarget(to, MakeRequest(std::forward<T>(request), options, to), options);
+    auto envelope = MakeRequest(std::forward<T>(request), options, to);
+    auto ref = RequestTarget(to, envelope, options);
+    if (!ref) detail::GiveBack<T>(envelope, request);
+    return ref;
   }
 
   // Only in a process made of a function: suspends it until a message of one of these types is there, and returns that
@@ -98,8 +102,7 @@ class Process : public GroupMessenger {
     return SendResponse(request.from, request.ref, std::forward<T>(reply));
   }
 
-  // Runs a function in a process of its own, linked to this one, and goes on. Needs <ergon/gen/task.h>, which says
-  // more:
+  // Runs a function in a process of its own, linked to this one, and goes on. Needs <ergon/gen/task.h>: see there.
   template <class Function>
   auto Async(Function&& function) {
     return detail::StartTask(*this, std::forward<Function>(function));
@@ -109,8 +112,8 @@ class Process : public GroupMessenger {
   //   kIncorrect          an option; the text names the field and the value
   //   kProcessTerminated  Init stopped or threw; the text is its reason
   //   kTimeout            Init took longer than options.init_timeout, and waited then; the process is killed
-  //   kTaken              SpawnRegister: the name is in use; by a process that was killed, or that ends with its parent,
-  //                       and that is still in a handler, only if that does not end within options.init_timeout
+  //   kTaken              SpawnRegister: the name is in use; by one that was killed, or that ends with its parent,
+  //                       and that is still in a handler, only if not gone in options.init_timeout, or an ancestor
   virtual Result<PID> Spawn(const ProcessFactory& factory, const ProcessOptions& options = {},
                             const Args& args = {}) = 0;
   virtual Result<PID> SpawnRegister(Atom name, const ProcessFactory& factory,
@@ -128,9 +131,8 @@ class Process : public GroupMessenger {
 
   // Links this process with another. Links are symmetric: when one of the two ends, the other gets an exit signal with
   // its reason. Linking twice makes one link. Linking to a process that is gone sends the signal "noproc". A link by a
-  // name or an alias ends with that name or alias, too: this process gets the signal "unregistered", the other process
-  // none. The signal has priority max, unless the other process lives on an Erlang node: see Monitor, and
-  // options.order.
+  // name or an alias ends with that name or alias, too: this process gets the signal "unregistered", the other none.
+  // The signal has priority max, unless the other process lives on an Erlang node: see Monitor, and options.order.
   virtual Result<void> Link(const Target& to, const LinkOptions& options = {}) = 0;
   // Removes links. With a PID: all links with that process. With a name or an alias: the link by it, or if there is
   // none, all links with the process that it means.
@@ -139,8 +141,7 @@ class Process : public GroupMessenger {
   // has priority high: it overtakes messages of priority normal that the process has sent before, unless the process
   // lives on an Erlang node, or options.order is NoticeOrder::kInOrder.
   virtual Result<Ref> Monitor(const Target& to, const MonitorOptions& options = {}) = 0;
-  // Ends a monitor: no notice with this ref is handled afterwards. Returns kProcessUnknown if there is none, or it has
-  // fired.
+  // Ends a monitor: no notice with this ref is handled afterwards. kProcessUnknown: there is none, or it has fired.
   virtual Result<void> Demonitor(Ref ref) = 0;
 
   // Makes this process the producer of an event. The holder of the returned token may publish the event. Returns
@@ -157,17 +158,17 @@ class Process : public GroupMessenger {
   template <class T>
   Result<std::size_t> SendEvent(Atom name, Ref token, T&& value) {
     return PublishEnvelope(name, token,
-                           MakeMessage(std::forward<T>(value), MessagePriority::kNormal));
+                           detail::MakeMessage(std::forward<T>(value), MessagePriority::kNormal));
   }
   // Subscribes to an event: returns the values in its buffer, oldest first. Every value published from now on arrives
   // in HandleEvent (at a pool: of a worker), until the event or this process ends, or DemonitorEvent. No value is
   // missing in between. A process that subscribes again gets each value once and in order: of the buffer only those
   // that it has not had (one lost to a full mailbox counts as had), and if messages wait in its mailbox, these come
-  // behind them to HandleEvent, and are not returned. The event's end is a MessageDownEvent. Returns kProcessUnknown if there is no
-  // such event, and kTaken if this process has subscribed already. The event may be on another Ergon node; then this
-  // process waits for that node's answer, 5 s at most; further errors are kTimeout, kNoConnection and kUnsupported. The
-  // types of its values must be registered (NodeOptions::types). A value that cannot leave its node, or does not fit
-  // its type here, ends the subscription with a reason. Even after kTimeout a value may arrive; it does not come again.
+  // behind them to HandleEvent, and are not returned. The event's end is a MessageDownEvent. Returns kProcessUnknown if
+  // there is no such event, and kTaken if this process has subscribed already. The event may be on another Ergon node;
+  // then this process waits for that node's answer, 5 s at most; further errors are kTimeout, kNoConnection and
+  // kUnsupported. The types of its values must be registered (NodeOptions::types). A value that cannot leave its node,
+  // or does not fit its type here, ends the subscription with a reason. After kTimeout a value may still arrive, once.
   virtual Result<std::vector<MessageEvent>> MonitorEvent(const Event& event) = 0;
   // Ends a subscription. No notice of the event's end is handled afterwards; values that wait in the mailbox are.
   // Returns kProcessUnknown if this process has not subscribed.
@@ -188,8 +189,7 @@ class Process : public GroupMessenger {
   // The group may be empty, and become empty. When a member ends, its leaving comes before the MessageDownPID of a
   // Monitor. Returns kTaken if this process monitors the group already.
   virtual Result<std::vector<PID>> MonitorGroup(Atom group) = 0;
-  // No notice about the group is handled afterwards, including notices that wait in the mailbox. Returns
-  // kProcessUnknown if this process does not monitor the group.
+  // No notice about the group is handled afterwards, nor one that waits. kProcessUnknown: it was not monitored.
   virtual Result<void> DemonitorGroup(Atom group) = 0;
 
   // Returns the value of this name: that of this process, or the one that it inherited when it was spawned from its
@@ -243,7 +243,7 @@ class Process : public GroupMessenger {
 
  protected:
   virtual Result<std::size_t> PublishEnvelope(Atom name, Ref token, core::EnvelopePtr value) = 0;
-  Result<Ref> RequestTarget(const Target& to, core::EnvelopePtr request,
+  Result<Ref> RequestTarget(const Target& to, core::EnvelopePtr& request,
                             const CallOptions& options);
 };
 

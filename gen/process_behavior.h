@@ -15,7 +15,7 @@ namespace ergon::gen {
 class ProcessHost;
 
 // All functions except BehaviorName are called inside turns of the process, one at a time. An exception that leaves one
-// of them ends the process with the reason "panic: <what>". Users derive from a class of the layer act instead, as act::Actor.
+// of them ends the process with the reason "panic: <what>". Users derive from a class of the layer act, as act::Actor.
 class ProcessBehavior {
  public:
   ProcessBehavior() = default;

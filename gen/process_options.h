@@ -36,13 +36,14 @@ struct ProcessOptions {
   gen::Mailbox mailbox = {};
   // Messages that handlers may stash (Stash, Postpone), 1 or more; 0: any number.
   int stash_size = 0;
-  // The priority of what the process sends with Send and Call.
+  // The priority of all its messages and requests that name none, also of timers and to groups; not of events. What it
+  // sends to a pool with high or max the pool handles itself.
   MessagePriority send_priority = MessagePriority::kNormal;
   // The leader of the process's tree: see Process::Leader. Empty: the parent's leader; for Node::Spawn, the process
   // itself.
   PID leader = {};
   // Links it with the process that spawns it. Without, it outlives that process. Both options mean the same, because
-  // links are symmetric.
+  // links are symmetric. Node::Spawn ignores them: no process spawns there.
   bool link_parent = false;
   bool link_child = false;
   // A thread of its own, for handlers that block it.

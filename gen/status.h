@@ -89,8 +89,8 @@ inline CallResult ReplyError(Error error) {
 }
 // Leaves the request open: the answer comes later, by SendResponse or SendResponseError, from this process or another
 // one. The process that was asked holds the request until then; if it ends first, the caller gets "process terminated"
-// at once. If you give `from` and `ref` to another process, and may end before that one has answered, make it the holder
-// (HandOver), or pass the request on as it is (Delegate).
+// at once. If you give `from` and `ref` to another process, and may end before that one has answered, make it the
+// holder (HandOver), or pass the request on as it is (Delegate).
 inline CallResult NoReply() { return {}; }
 // Answers as Reply does, and then goes on with `next`: see act::Actor::ContinueWith.
 template <class T>

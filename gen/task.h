@@ -93,8 +93,8 @@ void EndTask(Process& owner, PID task);
 // The work that an Async has begun. It belongs to the process that called Async, and all functions are called in the
 // handlers of that process. A task that goes out of scope is ended, whether its function has returned or not. Until it
 // is awaited, cancelled or goes out of scope, its process lives, and uses a stack. Nobody waits for the function of a
-// task that is ended: the function may run on until its next wait, so it must not refer to variables of the handler that
-// began it, unless that awaits the task in any case. Capture values.
+// task that is ended: the function may run on until its next wait, so it must not refer to variables of the handler
+// that began it, unless that awaits the task in any case. Capture values.
 template <class R>
 class [[nodiscard]] Task {
  public:

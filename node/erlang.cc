@@ -248,8 +248,8 @@ gen::Result<std::string> AskForName(const std::string& host, const std::string& 
     self.creation = 0;
     auto peer = attempt.ShakeHands(std::move(self));
     if (!peer) return std::move(peer.error());
-    // A node of Erlang notes that it is connected only after its last word of the handshake, and would tell another node
-    // with this name until then that an attempt of its own goes on. It closes the connection after that note.
+    // A node of Erlang notes that it is connected only after its last word of the handshake, and would tell another
+    // node with this name until then that an attempt of its own goes on. It closes the connection after that note.
     attempt.End();
     return std::move(peer->given_name);
   });

@@ -50,8 +50,8 @@
 //
 // Groups (gen::GroupMessenger) are the groups of the default scope of Erlang's pg. Their members are on all connected
 // nodes where pg is started. A SendToGroup of a value that no other node with members can take returns kUnsupported or
-// kIncorrect, and then no member gets it. If some of these nodes take it, the members on the others do not get it, which
-// is counted as dropped_unreadable.
+// kIncorrect, and then no member gets it. If some of these nodes take it, the members on the others do not get it,
+// which is counted as dropped_unreadable.
 //
 // When a Call or a Request to another node has no answer in time, this node does not know whether the request is being
 // handled: the text of kTimeout says so, and promises nothing. An Ergon node skips the request if it has not begun with

@@ -37,10 +37,11 @@ namespace ergon::node {
 // The tables [pools.NAME] are NodeOptions::pools; their keys are the fields of act::PoolChange. The table [log_levels]
 // is NodeOptions::log_levels: names of behaviours, in quotes, and their levels, "node" for the node's level. The table
 // [environment] is NodeOptions::environment, for what the program's own processes read with Env: std::string,
-// std::int64_t, double and bool; a value in a table in it has a name with a dot. The table [network] has the fields of dist::ErlangOptions, except those that no text can describe, and `cookie`, for
-// which there is cookie_file. The node checks this table when it starts; it needs a NodeOptions::network of
-// dist::Erlang. Fields that are not in the file stay as in `defaults`. Returns kIncorrect if the file cannot be read,
-// is not TOML, or has a wrong key or value; the text names file, line, key and value, as in
+// std::int64_t, double and bool; a value in a table in it has a name with a dot. The table [network] has the fields of
+// dist::ErlangOptions, except those that no text can describe, and `cookie`, for which there is cookie_file. The node
+// checks this table when it starts; it needs a NodeOptions::network of dist::Erlang. Fields that are not in the file
+// stay as in `defaults`. Returns kIncorrect if the file cannot be read, is not TOML, or has a wrong key or value; the
+// text names file, line, key and value, as in
 //
 //   node.toml:7: throughput: 0 is outside 1..4096
 [[nodiscard]] gen::Result<gen::NodeOptions> LoadOptions(const std::string& path,

@@ -41,8 +41,9 @@
 //
 // A port that is killed kills the group at once and waits until the program is gone; its owner gets no PortExit. No
 // end of a port leaves a zombie. But a program that has become another user's, as by sudo, takes no signal from this
-// one: the port waits for it shutdown_timeout at most, its PortExit has an unknown status, and it goes on until it finds
-// the end of its input, and is a zombie then. The programs of all ports go on, too, if this program itself is killed.
+// one: the port waits for it shutdown_timeout at most, its PortExit has an unknown status, and it goes on until it
+// finds the end of its input, and is a zombie then. The programs of all ports go on, too, if this program itself is
+// killed.
 //
 // The program runs in a process group of its own, with no descriptors except the three standard ones, with all signals
 // as by default and none blocked. Inspect shows its id as "os_pid".

@@ -13,7 +13,7 @@
 //         .worker_mailbox_size = 100};
 //   }
 //
-// This is a pool like any other: all promises of act::Pool hold for the dist::RemoteWorker processes that the factory
+// This is a pool like any other: all promises of act::Pool hold for the processes that the factory
 // makes on the pool's node. Each of them starts one worker on one of the nodes, gives it the messages that it gets from
 // the pool, in that order, and passes its answers on to the callers. It gives the worker no more than there is room for
 // in the worker's mailbox (RemoteWorkersOptions::max_in_flight). Further messages wait in its own mailbox, whose bound

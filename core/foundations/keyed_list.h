@@ -171,8 +171,8 @@ class KeyedList {
     index_->is_gone[place] = true;
     ++gone_;
   }
-  // Moves the entries together when half of them are gone, so that each of those pays for moving one that stays. Without
-  // memory for that they stay where they are until the next one goes.
+  // Moves the entries together when half of them are gone, so that each of those pays for moving one that stays.
+  // Without memory for that they stay where they are until the next one goes.
   void CompactIfDue() {
     if (gone_ <= entries_.size() / 2) return;
     std::vector<T> rest;

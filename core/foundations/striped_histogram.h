@@ -1,5 +1,5 @@
-// A histogram that many threads add to and few read, with bounds that are powers of two. Each thread adds to a stripe of
-// it.
+// A histogram that many threads add to and few read, with bounds that are powers of two. Each thread adds to a stripe
+// of it.
 #pragma once
 
 #include <array>

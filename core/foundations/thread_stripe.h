@@ -15,7 +15,8 @@ class ThreadStripe {
   static constexpr std::size_t kShared = 16;
   static constexpr std::size_t kCount = kOwned + kShared;
 
-  // Returns the stripe of the calling thread. A process may go on in another thread after it has waited: ask again then.
+  // Returns the stripe of the calling thread. A process may go on in another thread after it has waited: ask again
+  // then.
   [[nodiscard]] static ThreadStripe OfThisThread() noexcept;
 
   // Returns its place, less than kCount.

@@ -20,8 +20,8 @@
 namespace ergon::core {
 
 inline constexpr std::size_t kEmptyMagazines = 16;  // kept ready per class
-// In full magazines, kept ready per class: as much as a thread keeps for itself. More than this goes back to its chunks:
-// those give blocks out in the order of their addresses, magazines in that in which they came back.
+// In full magazines, kept ready per class: as much as a thread keeps for itself. More than this goes back to its
+// chunks: those give blocks out in the order of their addresses, magazines in that in which they came back.
 inline constexpr std::size_t kDepotBytes = 512 * 1024;
 // A class with this many chunks gets further chunks from huge pages, several at once: the first touch of a small page
 // costs more than everything else that is done for the messages on it.

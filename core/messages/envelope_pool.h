@@ -6,8 +6,8 @@
 // by another thread than its allocator's needs no bookkeeping. Blocks are cut from 256 KiB chunks, in the order of
 // their addresses; what the depot holds beyond a limit goes back to its chunk, and a chunk without a block in use goes
 // back to the system (with an EnvelopeReserve, some time later): after a burst the memory returns, if its blocks are
-// freed more or less in the order they were allocated, or backwards. What threads and the depot keep of a burst freed at
-// random lies all over its chunks, which then stay for the next burst.
+// freed more or less in the order they were allocated, or backwards. What threads and the depot keep of a burst freed
+// at random lies all over its chunks, which then stay for the next burst.
 //
 // In sanitizer builds every envelope is an allocation of its own, so that misuse is found.
 #pragma once
@@ -48,8 +48,8 @@ class EnvelopeReserve {
   void Close() noexcept;
   // Closes it if another one is open, whose owner trims. Returns whether it is closed.
   [[nodiscard]] bool CloseUnlessLast() noexcept;
-  // Gives back what bursts have not needed lately. To be called several times a second while the reserve is open, as long
-  // as it returns true: then something stays that will go back later.
+  // Gives back what bursts have not needed lately. To be called several times a second while the reserve is open, as
+  // long as it returns true: then something stays that will go back later.
   [[nodiscard]] bool Trim() noexcept;
 
  private:

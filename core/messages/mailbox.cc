@@ -55,8 +55,7 @@ void Mailbox::CollectExpress() noexcept {
 
 Envelope* Mailbox::PopExpress() noexcept {
   // What is on the stack comes behind what is urgent already, and stays there, unvisited.
-  if (!urgent_.empty()) return urgent_.PopFront();
-  if (express_.load(std::memory_order_relaxed) != nullptr) CollectExpress();
+  if (urgent_.empty() && express_.load(std::memory_order_relaxed) != nullptr) CollectExpress();
   if (!urgent_.empty()) return urgent_.PopFront();
   return system_.empty() ? nullptr : system_.PopFront();
 }

@@ -2,8 +2,8 @@
 //
 // Main arrives on the stack of DispatchState, Urgent and System on a small "express" stack of their own, so that a
 // million untaken Main messages do not delay them. The consumer takes the whole of a stack at once, turns it round and
-// serves Urgent, then System, then Main; the express stack is looked at again before any message that is not Urgent, and
-// between the steps of turning a million messages round, which takes milliseconds.
+// serves Urgent, then System, then Main; the express stack is looked at again before any message that is not Urgent,
+// and between the steps of turning a million messages round, which takes milliseconds.
 //
 // Main may also be kept elsewhere, in a queue of the owner's (OpenQueued): then it is redirected, and the mailbox only
 // knows how many messages wait there.
@@ -138,8 +138,8 @@ class Mailbox {
   [[nodiscard]] bool TryIdle(bool with_main = true) noexcept;
   // Does what TryIdle does, when Pop has just returned null.
   [[nodiscard]] bool TryIdleAfterPop() noexcept;
-  // Returns whether nothing else waits in the lists and in Main. The express stack is not looked at: ReleaseAndTryIdle does
-  // that. `envelope` is what Pop has returned last, and is not released; `count` is for ReleaseAndTryIdle.
+  // Returns whether nothing else waits in the lists and in Main. The express stack is not looked at: ReleaseAndTryIdle
+  // does that. `envelope` is what Pop has returned last, and is not released; `count` is for ReleaseAndTryIdle.
   [[nodiscard]] bool IsLast(const Envelope* envelope, std::uint64_t& count) const noexcept;
   // Does what ReleaseMemory and TryIdle do, when IsLast has returned true.
   [[nodiscard]] bool ReleaseAndTryIdle(Envelope* envelope, std::uint64_t count) noexcept;
@@ -154,8 +154,8 @@ class Mailbox {
   }
   // Returns false if VisitUrgent would find nothing.
   [[nodiscard]] bool MayHaveUrgent() const noexcept { return HasExpress() || !urgent_.empty(); }
-  // Moves the express stack into the lanes, then calls visit(const Envelope&) for the Urgent ones. With `only_new` not for those
-  // that the last call has visited, unless Pop has brought others behind them since.
+  // Moves the express stack into the lanes, then calls visit(const Envelope&) for the Urgent ones. With `only_new` not
+  // for those that the last call has visited, unless Pop has brought others behind them since.
   template <class Visit>
   void VisitUrgent(bool only_new, Visit&& visit);
 
@@ -192,8 +192,8 @@ class Mailbox {
   Envelope* PopExpress() noexcept;
   // The part of TryIdle that follows when the lists are empty, or without Main.
   bool TryIdleOnceEmpty(bool with_main) noexcept;
-  // Looks at the express stack and the owner's queue once the state is idle. Returns false if something waits there, and
-  // the right to run was taken back.
+  // Looks at the express stack and the owner's queue once the state is idle. Returns false if something waits there,
+  // and the right to run was taken back.
   bool StaysIdle(bool with_main) noexcept;
   void Prepare(std::uint32_t capacity) noexcept;
   PushOutcome PushExpress(Envelope* envelope) noexcept;
@@ -221,8 +221,8 @@ class Mailbox {
 
   // Looked at by the consumer before each message, so not on the line that senders to Main write with each.
   std::atomic<Envelope*> express_{ClosedExpress()};
-  // Then comes what the consumer writes, 64 bytes, then what these senders write. In an object that begins 8 bytes before a
-  // cache line both are on lines of their own. The next one is read by senders where there is a bound.
+  // Then comes what the consumer writes, 64 bytes, then what these senders write. In an object that begins 8 bytes
+  // before a cache line both are on lines of their own. The next one is read by senders where there is a bound.
   std::atomic<std::uint32_t> taken_{0};  // Main messages popped, modulo 2^32
   bool marker_released_ = false;  // handled: its memory is freed when it is the marker no longer
   // main_ has only the newest messages, turned round so far; the `next` of its tail is where to go on.

@@ -20,9 +20,9 @@
 // before, the push wakes one (EnsureRescuer). Others are woken before the rescuer. When all workers sleep none can
 // block, and all sleep without a time-out: no wake-ups while nothing happens.
 //
-// Who is woken to be the rescuer, or is awake again, may find work instead, and block, too. So a rescuer is owed, kOwedBit,
-// from when it is wanted, or leaves, until a worker goes to sleep. The last searcher that has found something pays
-// (RenewRescuer): it wakes another one, as long as there are sleepers. Partner of the bit's setting: EndSearch.
+// Who is woken to be the rescuer, or is awake again, may find work instead, and block, too. So a rescuer is owed,
+// kOwedBit, from when it is wanted, or leaves, until a worker goes to sleep. The last searcher that has found something
+// pays (RenewRescuer): it wakes another one, as long as there are sleepers. Partner of the bit's setting: EndSearch.
 #pragma once
 
 #include <atomic>

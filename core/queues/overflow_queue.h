@@ -1,7 +1,7 @@
 // What does not fit into a worker's ring: first in, first out, under a spin lock.
 //
-// Blocks of pointers, not a list through the schedulables. Those have left the caches by the time they are taken, and who
-// takes hundreds of them under the lock would wait for the memory of each.
+// Blocks of pointers, not a list through the schedulables. Those have left the caches by the time they are taken, and
+// who takes hundreds of them under the lock would wait for the memory of each.
 #pragma once
 
 #include <algorithm>

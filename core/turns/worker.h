@@ -77,10 +77,11 @@ class Worker {
   std::uint64_t turns() const { return turns_.Read(); }
 
   // To be called at the beginning of a turn, once: returns the time, in nanoseconds of the machine's coarse clock
-  // (clock.h). To read that takes a tenth of a short turn. So, while it stands still from look to look, only every eighth
-  // turn looks, or the first one after another worker has seen it go on. But workers that sleep look every 1 to 10 ms
-  // only, and none looks while it has a long turn. So after a long turn that follows short ones, up to seven turns may be
-  // told a time that is up to 10 ms too early, and the time from before that turn if all workers had such a one.
+  // (clock.h). To read that takes a tenth of a short turn. So, while it stands still from look to look, only every
+  // eighth turn looks, or the first one after another worker has seen it go on. But workers that sleep look every 1 to
+  // 10 ms only, and none looks while it has a long turn. So after a long turn that follows short ones, up to seven
+  // turns may be told a time that is up to 10 ms too early, and the time from before that turn if all workers had such
+  // a one.
   std::int64_t TurnTime() noexcept {
     if (--turns_to_look_ > 0 && time_seen_.load(std::memory_order_relaxed) == turn_time_) [[likely]]
       return turn_time_;
@@ -108,8 +109,8 @@ class Worker {
 
   // Notes that the worker has nothing to run and may be about to sleep.
   void NoteNothingToRun() { running_.store(nullptr, std::memory_order_relaxed); }
-  // Tells the other workers the time. A worker that looks for work does, so that there is nearly always one that has seen
-  // the clock go on.
+  // Tells the other workers the time. A worker that looks for work does, so that there is nearly always one that has
+  // seen the clock go on.
   void TellTime() noexcept {
     (void)LookAtClock();
     turns_to_look_ = 0;  // the search may last

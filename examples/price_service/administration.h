@@ -1,5 +1,5 @@
-// HTTP for those who run the service, on a port of its own, for programs of this machine. Each connection has a process of its
-// own and one request, so nobody waits for a client that says nothing.
+// HTTP for those who run the service, on a port of its own, for programs of this machine. Each connection has a process
+// of its own and one request, so nobody waits for a client that says nothing.
 //
 //   GET /health       200 while the pool answers, else 503
 //   GET /stats        what the pool does, a line for each number

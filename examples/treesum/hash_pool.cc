@@ -192,10 +192,8 @@ class HashPool : public act::Pool {
 
  private:
   gen::Result<act::PoolOptions> Init(const gen::Args&) override {
-    // What the pool sends itself must not go to the workers.
-    SetSendPriority(gen::MessagePriority::kHigh);
-    for (const ScaleStep& step : options_.scale) {
-      SendAfter(Self(), ScaleTo{step.workers}, step.after).value();
+    for (const ScaleStep& step : options_.scale) {  // high: for the pool itself, not for a worker
+      SendAfter(Self(), ScaleTo{step.workers}, step.after, gen::MessagePriority::kHigh).value();
     }
     return act::PoolOptions{
         .pool_size = options_.workers,
@@ -220,7 +218,10 @@ class HashPool : public act::Pool {
     return fmt::format("scaled from {} to {} workers", workers, *size);
   }
 
-  void Tell(std::string text) { Send(options_.printer, Notice{std::move(text)}).value(); }
+  void Tell(std::string text) {
+    SendWithPriority(options_.printer, Notice{std::move(text)}, gen::MessagePriority::kHigh)
+        .value();
+  }
 
   const HashPoolOptions options_;
 };

@@ -162,8 +162,8 @@ class PoolHost : public ProcessHost {
   [[nodiscard]] virtual bool IsMainRedirected() const = 0;
   // Returns how many messages are on their way back here from a former worker's slot; see MessageInheritance::late.
   [[nodiscard]] virtual std::uint64_t ReturningMessages() = 0;
-  // Refuses Main messages with kProcessTerminated from now on: for a pool that ends. Those that wait there come, held or
-  // not, and nothing comes behind them; then ProcessStop is called once more.
+  // Refuses Main messages with kProcessTerminated from now on: for a pool that ends. Those that wait there come, held
+  // or not, and nothing comes behind them; then ProcessStop is called once more.
   virtual void RefuseMain() = 0;
 };
 

@@ -164,7 +164,9 @@ void ErlangTransport::DialPeer(const std::shared_ptr<Connection>& connection) {
             },
         .failed =
             [this, connection](const std::string& why) {
-              failures_.FailedToDial(connection->peer(), std::chrono::steady_clock::now());
+              if (!Connections::IsClaimed(*connection)) {  // else it is there already
+                failures_.FailedToDial(connection->peer(), std::chrono::steady_clock::now());
+              }
               connections_.FailToDial(*connection, why);
             }});
 }

@@ -144,8 +144,8 @@ class Delivery final : private LateDrops::Dropper {
   // should have handled it; the empty PID: not known. `is_told`: also to who listens to dead letters.
   void Drop(core::EnvelopePtr envelope, gen::PID to, gen::DropReason reason,
             const gen::Error& error, bool is_told = true);
-  // Counts a message that was dropped because a mailbox was full, or a stash. `pool` is the receiver's parent, and maybe
-  // the pool that the message came through, which is returned then.
+  // Counts a message that was dropped because a mailbox was full, or a stash. `pool` is the receiver's parent, and
+  // maybe the pool that the message came through, which is returned then.
   PoolSlot* CountOverflow(ProcessSlot& receiver, gen::PID pool, const core::Envelope& envelope);
   // Tells a pool that this worker is done with a message.
   void ReportProgress(gen::PID worker, gen::PID pool);

@@ -13,8 +13,8 @@ namespace ergon::node {
 // Any thread.
 class EndedCounts {
  public:
-  // Counts an end, and takes over the messages that the process has sent and handled. Call it before the process says that
-  // it is over: whoever has waited for the end, or asks just then, finds the end counted, and no message twice.
+  // Counts an end, and takes over the messages that the process has sent and handled. Call it before the process says
+  // that it is over: whoever has waited for the end, or asks just then, finds the end counted, and no message twice.
   void Note(bool has_failed, MessageCounts& counts) noexcept {
     const core::ThreadStripe stripe = core::ThreadStripe::OfThisThread();
     Counts& own = stripes_[stripe.index()];

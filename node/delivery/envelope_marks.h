@@ -22,6 +22,19 @@ using gen::IsRequest;
 [[nodiscard]] inline bool IsMessage(const core::Envelope& envelope) noexcept {
   return gen::IsUserMessage(KindOf(envelope));
 }
+// Returns the name of the function that makes such a request and waits.
+[[nodiscard, gnu::cold]] inline const char* FunctionThatAsks(const core::Envelope& request) {
+  switch (KindOf(request)) {
+    case gen::EnvelopeKind::kInspect:
+      return "Inspect";
+    case gen::EnvelopeKind::kSuspend:
+      return "Suspend";
+    case gen::EnvelopeKind::kResume:
+      return "Resume";
+    default:
+      return "Call";
+  }
+}
 // Returns whether it is a notice of an end, or of something else that is monitored.
 [[nodiscard]] inline bool IsNotice(const core::Envelope& envelope) noexcept {
   return KindOf(envelope) == gen::EnvelopeKind::kExit ||

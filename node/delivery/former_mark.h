@@ -1,5 +1,5 @@
-// The mark with which an envelope has come. Whoever marks the envelope anew puts the former mark back if nobody takes the
-// envelope: the outer pool that made the mark counts the message as given.
+// The mark with which an envelope has come. Whoever marks the envelope anew puts the former mark back if nobody takes
+// the envelope: the outer pool that made the mark counts the message as given.
 #pragma once
 
 #include <cstdint>

@@ -8,8 +8,9 @@
 
 namespace ergon::node {
 
-// While one lives, what full mailboxes push out on its thread is not dropped yet. Its destructor drops that, or gives it to
-// the one around, so it has to be made before the lock is taken. The handler must not be suspended while one lives.
+// While one lives, what full mailboxes push out on its thread is not dropped yet. Its destructor drops that, or gives
+// it to the one around, so it has to be made before the lock is taken. The handler must not be suspended while one
+// lives.
 class LateDrops {
  public:
   // Who drops what was kept.

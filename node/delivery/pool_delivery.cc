@@ -213,6 +213,8 @@ bool Delivery::AllFull(ProcessSlot& pool, PoolSlot& slot, gen::PID to,
                        core::EnvelopePtr& envelope) {
   if (slot.makes_room.load(std::memory_order_relaxed)) {
     const gen::PID worker = needs_.addresses.PidOf(slot.rotation.Next());
+    // The slot may have a new pool by now, whose worker that is.
+    if (!pool.HasProcess(to)) return false;
     MarkRouted(*envelope, to.id);
     if (IsRequest(*envelope)) needs_.call_edges.Redirect(worker, *envelope);
     if (DeliverMakingRoom(worker, envelope)) return true;
@@ -230,6 +232,7 @@ gen::Result<void> Delivery::DeliverMakingRoom(gen::PID worker, core::EnvelopePtr
 }
 
 gen::Result<void> Delivery::RefusedByAll(ProcessSlot& pool, gen::PID to, bool is_offered) {
+  if (!pool.HasProcess(to)) return gen::ErrProcessTerminated;
   PoolSlot& slot = *pool.pool();
   if (!for_waiting && !is_offered) slot.rotation.Refused();
   if (!is_offered) NoteShortage(slot, to);
@@ -248,14 +251,13 @@ void Delivery::CountRefused(gen::PID to) {
 
 void Delivery::NoteShortage(PoolSlot& slot, gen::PID to) {
   // Relaxed: the pool counts what was refused, it needs no message's content.
-  if (slot.shortage.load(std::memory_order_relaxed) ||
-      slot.shortage.exchange(true, std::memory_order_relaxed)) {
-    return;
-  }
-  core::EnvelopePtr notice = core::MakeSignal(
+  if (slot.shortage.load(std::memory_order_relaxed)) return;
+  core::EnvelopePtr notice = core::MakeSignal(  // it may throw: before it is noted
       static_cast<std::uint8_t>(gen::EnvelopeKind::kShortage), core::Lane::kSystem);
   notice->from = needs_.addresses.NodePid().ToAddress();
-  (void)Deliver(to, notice);  // a pool that is gone need not know
+  if (slot.shortage.exchange(true, std::memory_order_relaxed)) return;
+  // A pool that is gone need not know; the slot may have a new one, which knows of no shortage.
+  if (!Deliver(to, notice)) slot.shortage.store(false, std::memory_order_relaxed);
 }
 
 }  // namespace ergon::node

@@ -34,8 +34,8 @@ constexpr std::size_t Padded(std::size_t bytes) noexcept {
   return (bytes + alignof(Sender) - 1) & ~(alignof(Sender) - 1);
 }
 
-// The memory of a message that is handled is that of one of the next, out of the cache, as long as the allocator keeps it
-// for the thread: glibc's keeps seven pieces of a size.
+// The memory of a message that is handled is that of one of the next, out of the cache, as long as the allocator keeps
+// it for the thread: glibc's keeps seven pieces of a size.
 constexpr std::uint32_t kMadeAtOnce = 7;
 
 core::EnvelopePtr MakeOne(const Unmade& unmade, std::string_view bytes) {

@@ -26,8 +26,8 @@ bool MovesCursor(char character) {
   return (byte < 0x20 && byte != '\t') || byte == 0x7F;
 }
 
-// A text of a user's must not look like a line of its own, nor move the cursor of a terminal: what follows a line end is
-// indented, and other control characters are written as "\\x1b". Those from 0x80 to 0x9F are two bytes of UTF-8.
+// A text of a user's must not look like a line of its own, nor move the cursor of a terminal: what follows a line end
+// is indented, and other control characters are written as "\\x1b". Those from 0x80 to 0x9F are two bytes of UTF-8.
 std::string AsOneEntry(std::string line) {
   constexpr char kLead = '\xC2';
   if (std::ranges::none_of(line, [](char c) { return MovesCursor(c) || c == kLead; })) return line;

@@ -25,8 +25,8 @@ namespace ergon::node {
 
 // Compares what each worker runs now with what it ran a moment ago. The workers only count their turns for it.
 //
-// As no message waits for its thread, that thread has the node's reserve of memory for backlogs, too. It is awake while a
-// worker is, and until the reserve is empty; then it sleeps until the dispatcher calls it.
+// As no message waits for its thread, that thread has the node's reserve of memory for backlogs, too. It is awake while
+// a worker is, and until the reserve is empty; then it sleeps until the dispatcher calls it.
 class Watchdog {
  public:
   // All must outlive the watchdog. The dispatcher must not be started yet, and runs nothing but ProcessSlots.

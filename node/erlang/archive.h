@@ -46,8 +46,9 @@
 //                                     the type does not start
 //   std::monostate                    as an std::optional without a value
 //
-// Keys of a map that are not fields are ignored. A term that does not fit is an error with the path of the
-// field, as in "order.items[3].price: expected a number, found foo". Values may be nested 100 levels deep.
+// Keys of a map that are not fields are ignored; a map with more than 10,000 entries does not fit. A term that does not
+// fit is an error with the path of the field, as in "order.items[3].price: expected a number, found foo". Values may be
+// nested 100 levels deep.
 //
 // When it writes, a serialize() runs in the process or thread that sends. When it reads, it runs on the node's
 // thread of the network, for which all connections wait: it must not wait for a process.

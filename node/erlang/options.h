@@ -12,8 +12,8 @@
 namespace ergon::dist {
 
 // Files in PEM format. Both sides of a connection show certificates that the authorities have signed. The side that
-// connects also checks that the host of the node's name is among the DNS names of the peer's certificate, as Erlang does;
-// if it is an address, it may be among the addresses there instead, which Erlang does not look at.
+// connects also checks that the host of the node's name is among the DNS names of the peer's certificate, as Erlang
+// does; if it is an address, it may be among the addresses there instead, which Erlang does not look at.
 struct TlsOptions {
   std::string certificate_file;  // of this node, with the intermediate certificates
   std::string private_key_file;  // without a passphrase
@@ -55,9 +55,9 @@ struct ErlangOptions {
   // get kBusy. When as many bytes are answers to that node, its further requests wait as well. It is disconnected if it
   // takes next to nothing, less than 64 KiB, of the bytes in `tick_time`. At least 1 KiB.
   std::size_t send_queue_bytes = 1024 * 1024;
-  // Exit signals, the ends that monitors are told of, news of groups and answers that are on their way never wait. A node
-  // for which more than this many bytes wait is disconnected, and whoever is concerned is told so. At least 1 KiB; less than
-  // send_queue_bytes counts as that.
+  // Exit signals, the ends that monitors are told of, news of groups and answers that are on their way never wait. A
+  // node for which more than this many bytes wait is disconnected, and whoever is concerned is told so. At least 1 KiB;
+  // less than send_queue_bytes counts as that.
   std::size_t max_queued_bytes = std::size_t{1024} * 1024 * 1024;
   // Limits for what other nodes send. A node that exceeds one is disconnected, except for new atoms: a term that would
   // need one more stays a dist::Term. Larger frames and deeper terms are not sent either; the error is kIncorrect. An

@@ -32,8 +32,8 @@ class IoThread {
   gen::Result<void> StartSignals(std::vector<int> which, std::function<void(int signal)> on_signal);
 
   // Calls `on_set` on the thread each time that the machine's clock was set, or the machine was suspended, from now on,
-  // until Stop. Once. Any thread. kNodeTerminated: the thread has been stopped; kInternal: the text says why not, and so
-  // does `on_failure`, which is called on the thread when that is known later.
+  // until Stop. Once. Any thread. kNodeTerminated: the thread has been stopped; kInternal: the text says why not, and
+  // so does `on_failure`, which is called on the thread when that is known later.
   gen::Result<void> WatchClock(std::function<void()> on_set,
                                std::function<void(const gen::Error&)> on_failure);
 

@@ -35,8 +35,8 @@ void ExitSignals::Deliver(gen::PID to, core::EnvelopePtr signal) {
   const core::Envelope head = *signal;  // delivered, it may be gone
   if (!delivery_.Deliver(to, signal)) return;
   // A signal that ends no wait can wait as well: whoever sends many of them, as a peer may, would have the process look
-  // through all of them for each. If the process has changed how it takes them meanwhile, it may have looked at what had
-  // arrived just before the push; partner: ProcessRunner::SettleParked.
+  // through all of them for each. If the process has changed how it takes them meanwhile, it may have looked at what
+  // had arrived just before the push; partner: ProcessRunner::SettleParked.
   if (ends || requests.RuleForExits() != rule) Interrupt(*slot, to, ends ? &head : nullptr);
 }
 

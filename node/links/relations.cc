@@ -137,6 +137,15 @@ bool Relations::LinkChild(ProcessSlot& child, gen::PID parent) {
   return true;
 }
 
+void Relations::UnlinkUnbegun(ProcessSlot& self, gen::PID parent) {
+  {
+    ProcessCold& cold = self.Cold();
+    std::lock_guard lock(cold.lock);
+    cold.ends_with_parent = GenerationOf(addresses_.PidOf(self.Id()));  // for LinkWithParent
+  }
+  (void)Unlink(self, parent);
+}
+
 gen::Result<void> Relations::Unlink(ProcessSlot& self, gen::PID other) {
   const gen::PID me = addresses_.PidOf(self.Id());
   ProcessSlot* process = addresses_.Find(other);
@@ -304,8 +313,8 @@ Relations::ParentLink Relations::LinkWithParent(ProcessSlot& process, gen::PID p
   if (cold == nullptr) return ParentLink::kNone;
   std::lock_guard lock(cold->lock);
   parent = addresses_.PidOf(process.parent_id());
-  if (!process.IsStill(pid)) return ParentLink::kTaken;
-  if (cold->ends_with_parent == GenerationOf(pid)) return ParentLink::kTaken;
+  if (!process.IsStill(pid)) return ParentLink::kEnding;
+  if (cold->ends_with_parent == GenerationOf(pid)) return ParentLink::kEnding;
   return cold->links.Find(parent) == nullptr ? ParentLink::kNone : ParentLink::kIsThere;
 }
 

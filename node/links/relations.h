@@ -38,6 +38,8 @@ class Relations {
   gen::Result<void> Link(ProcessSlot& self, gen::PID other, gen::NoticeOrder order);
   // Removes all links with `other`, also those by its names.
   gen::Result<void> Unlink(ProcessSlot& self, gen::PID other);
+  // The same with the parent, for a process whose Init has failed: the parent is told otherwise.
+  void UnlinkUnbegun(ProcessSlot& self, gen::PID parent);
   // Links by a name or an alias that `other` has, or stands for if it is on another node. Returns kUnsupported if that
   // node does not run Ergon.
   gen::Result<void> LinkByName(ProcessSlot& self, const gen::Target& target, gen::PID other,
@@ -94,7 +96,7 @@ class Relations {
   enum class ParentLink {
     kNone,
     kIsThere,  // it ends as its parent ends
-    kTaken     // by its parent's exit signal, or its own end
+    kEnding    // the process is ending: by its parent's exit signal, or by itself
   };
   // Returns which one the process `pid` of that slot has, and sets `parent` to its parent. Any thread.
   [[nodiscard]] ParentLink LinkWithParent(ProcessSlot& process, gen::PID pid,

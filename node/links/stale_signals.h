@@ -8,8 +8,8 @@
 
 namespace ergon::node {
 
-// Returns whether a signal comes from a link that is gone, as when the receiver has unlinked the sender meanwhile. Takes the
-// lock of the receiver's cold part. Any thread.
+// Returns whether a signal comes from a link that is gone, as when the receiver has unlinked the sender meanwhile.
+// Takes the lock of the receiver's cold part. Any thread.
 [[nodiscard]] bool IsStale(ProcessSlot& receiver, const core::Envelope& signal);
 
 // Returns whether a link's exit signal belongs to the link of two PIDs; else its ref says to which of the others.

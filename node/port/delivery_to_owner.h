@@ -21,8 +21,9 @@ class DeliveryToOwner {
       : self_(self), program_(program), owner_(owner) {}
 
   // Sends to the owner. Suspends the process while the owner has no room. Drops a message for an owner that has ended,
-  // or that has no room once the program is being killed; and with a warning one that the owner cannot be sent, or whose
-  // mailbox throws. Returns false if the process is being ended. Throws std::system_error if no stack is left to wait.
+  // or that has no room once the program is being killed; and with a warning one that the owner cannot be sent, or
+  // whose mailbox throws. Returns false if the process is being ended. Throws std::system_error if no stack is left to
+  // wait.
   template <class T>
   bool Send(T message) {
     int looks = 0;

@@ -295,7 +295,7 @@ bool ProcessRunner::RunInitInline(gen::Error& failure) {
 }
 
 gen::Result<gen::PID> ProcessRunner::MakeChild(const SpawnRequest& request) {
-  if (!request.announce) CheckMaySuspend("Spawn");
+  if (!request.announce) CheckMaySuspend(FunctionThatSpawns(request));
   std::atomic<std::uint64_t>& starting_child = Extras().starting_child;
   auto opened = rooms_.spawning.Open(request);
   if (!opened) return std::move(opened.error());

@@ -101,8 +101,9 @@ bool IsOnlyWorker(const ProcessSlot* pool, gen::PID pid) {
 [[gnu::always_inline]] inline gen::Result<core::EnvelopePtr> Process::CallOnce(
     gen::PID to, core::EnvelopePtr& request, std::chrono::nanoseconds timeout, bool may_wait) {
   if (!InOwnTurn()) [[unlikely]]
-    return NotInOwnTurn("Call");
-  CheckMaySuspend("Call");
+    return NotInOwnTurn(FunctionThatAsks(*request));
+  if (gen::detail::HeldMutexes() != 0) [[unlikely]]
+    CheckMaySuspend(FunctionThatAsks(*request));
   const gen::PID self = rooms_.addresses.PidOf(Id());
   if (to == self) {
     return gen::Error(gen::ErrorCode::kDeadlock, fmt::format("{} would wait for itself ({})", to,

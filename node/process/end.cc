@@ -127,7 +127,7 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
     cold.former_generation = GenerationOf(self);
   }
   // A spawn that waits gets the failure as its error, not as an exit signal too.
-  if (!was_started && !announce_) (void)rooms_.relations.Unlink(*this, Parent());
+  if (!was_started && !announce_) rooms_.relations.UnlinkUnbegun(*this, Parent());
   LeaveGroups(*this);
   // Closed first: nobody can give it a name after its names have been released.
   const std::optional<Relations::ClosedLists> closed = Relations::Close(*this);

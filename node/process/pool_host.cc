@@ -92,6 +92,7 @@ gen::Result<void> Process::ForwardMakingRoom(gen::PID worker, core::EnvelopePtr&
 
 void Process::Adopt(core::Envelope& envelope) {
   if (!IsMessage(envelope)) return;
+  if (IsTick(envelope)) rooms_.ticks.WaitsAgain(envelope);
   counts_.Sent();
   Hold(1);
 }
@@ -144,7 +145,11 @@ bool Process::TryRedirectMain() {
 }
 
 void Process::SetDuty(gen::PID worker, gen::WorkerDuty duty) {
-  if (ProcessSlot* slot = rooms_.addresses.Find(worker)) slot->routed_work().SetDuty(duty);
+  ProcessSlot* const slot = rooms_.addresses.Find(worker);
+  if (slot == nullptr) return;
+  ProcessCold& cold = slot->Cold();
+  std::lock_guard lock(cold.lock);  // the slot is nobody else's meanwhile
+  if (slot->IsStill(worker)) slot->routed_work().SetDuty(duty);
 }
 
 void Process::ResumeWorker(gen::PID worker) { rooms_.exit_signals.Resume(worker); }

@@ -48,8 +48,8 @@ static_assert(alignof(Process) == 64,
 SlotKind Process::Kind(const Rooms& rooms) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"  // no virtual bases
-  // Senders write the line of the mailbox's word with each message. What the process reads for each message is not there,
-  // or both would wait for that line.
+  // Senders write the line of the mailbox's word with each message. What the process reads for each message is not
+  // there, or both would wait for that line.
   constexpr std::size_t kMailbox = offsetof(Process, mailbox_);
   constexpr std::size_t kSenders = (kMailbox + core::MailboxLayout::kWord) / 64;
   static_assert((kMailbox + core::MailboxLayout::kExpress) / 64 != kSenders);
@@ -89,6 +89,10 @@ gen::Result<gen::PID> Process::SpawnRegister(gen::Atom name, const gen::ProcessF
                                              const gen::Args& args) {
   if (name.empty()) return gen::Error(gen::ErrorCode::kIncorrect, "name: must not be empty");
   const std::int64_t deadline = core::DeadlineAfter(Now(), options.init_timeout);
+  const auto await_end = [this, deadline](gen::PID ending) {
+    const std::chrono::nanoseconds left(std::max<std::int64_t>(deadline - Now(), 0));
+    return static_cast<bool>(AwaitEnd(ending, left));
+  };
   for (;;) {
     auto child = SpawnChild({.factory = factory,
                              .options = options,
@@ -97,11 +101,7 @@ gen::Result<gen::PID> Process::SpawnRegister(gen::Atom name, const gen::ProcessF
                              .name = name,
                              .link = options.link_parent || options.link_child});
     if (child || child.error() != gen::ErrTaken) return child;
-    // Such as a child of a killed supervisor, whose next incarnation this is.
-    const gen::PID ending = rooms_.spawning.EndingHolderOf(name);
-    if (ending && !rooms_.spawning.MayWaitFor(ending, Self())) return child;
-    const std::chrono::nanoseconds left(std::max<std::int64_t>(deadline - Now(), 0));
-    if (ending ? !AwaitEnd(ending, left) : rooms_.spawning.IsTaken(name)) return child;
+    if (!rooms_.spawning.AwaitName(name, Self(), await_end)) return child;
   }
 }
 

@@ -189,7 +189,7 @@ class Process final : public ProcessRunner, public gen::PoolHost {
     return verb();
   }
   gen::Result<gen::PID> SpawnChild(const SpawnRequest& request) {
-    return InTurn("Spawn", [&] { return MakeChild(request); });
+    return InTurn(FunctionThatSpawns(request), [&] { return MakeChild(request); });
   }
   // Puts stashed messages back into the queue of a mailbox that has one, oldest first. Throws what the queue throws.
   void ReturnToQueue(std::vector<core::EnvelopePtr> stash);

@@ -50,8 +50,8 @@ struct MessageTotals;
 
 // All of it outlives the processes.
 struct Rooms {
-  // Returns whether a time-out may be measured by the coarse clock, four times as quick as the exact one: that of Init ends
-  // up to core::kCoarseLag early; calls add that, and end late.
+  // Returns whether a time-out may be measured by the coarse clock, four times as quick as the exact one: that of Init
+  // ends up to core::kCoarseLag early; calls add that, and end late.
   [[nodiscard]] bool MayBeCoarse(std::chrono::nanoseconds timeout) const noexcept {
     return timeout >= std::chrono::seconds(1) && !has_own_clock;
   }

@@ -1,5 +1,5 @@
-// What runs a process: its beginning, its turns, its waits, its end. All of it belongs to the thread with the right to run
-// the process, unless it says otherwise.
+// What runs a process: its beginning, its turns, its waits, its end. All of it belongs to the thread with the right to
+// run the process, unless it says otherwise.
 #pragma once
 
 #include <cstdint>

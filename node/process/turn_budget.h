@@ -60,7 +60,8 @@ class BasicTurnBudget {
   static constexpr int kFirstStride = 4;
 
   // `throughput` is that of the options. `coarse_now` is Time::CoarseNow(), or Worker::TurnTime. What follows is to be
-  // called with the same options and pace each time. They are not kept here: the many turns of few messages need neither.
+  // called with the same options and pace each time. They are not kept here: the many turns of few messages need
+  // neither.
   BasicTurnBudget(int throughput, std::int64_t coarse_now) noexcept
       : began_(coarse_now), left_(FirstStride(throughput)) {}
 
@@ -73,8 +74,8 @@ class BasicTurnBudget {
     started_ = last_ = Time::Now();
   }
 
-  // Returns whether the message that is counted next is looked at. A turn that ends with it must not leave that out: the
-  // looks tell whether the process is slow, and whether it has become quick again.
+  // Returns whether the message that is counted next is looked at. A turn that ends with it must not leave that out:
+  // the looks tell whether the process is slow, and whether it has become quick again.
   [[nodiscard]] bool LooksNext() const noexcept { return left_ <= 1; }
   // Counts a message. Returns true if the turn may handle another one; otherwise Look tells whether it may.
   [[nodiscard]] bool Spend() noexcept { return --left_ > 0; }

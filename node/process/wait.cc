@@ -80,11 +80,10 @@ void ProcessRunner::ParkHook(void* context, core::Fiber& fiber) {
 
 const core::Envelope* ProcessRunner::WaitingEnd() {
   const EndRequests::ExitRule rule = end_requests_.RuleForExits();
-  // What ended no wait at the last look ends none now: a stale signal stays stale until a link is made. Who makes a call for each of very many
-  // signals would look at all that wait for each.
-  constexpr std::uint8_t kFoundNone = 4;
-  const auto rule_bits = static_cast<std::uint8_t>((rule.traps ? 1 : 0) | (rule.heeds ? 2 : 0));
-  const bool only_new = last_look_ == (kFoundNone | rule_bits);
+  // What ended no wait at the last look ends none now: a stale signal stays stale until a link is made. Who makes a
+  // call for each of very many signals would look at all that wait for each.
+  constexpr std::uint8_t kFoundNone = 4;  // beside the number of the rule
+  const bool only_new = last_look_ == (kFoundNone | rule.Number());
   bool has_question = false;
   const core::Envelope* first = nullptr;
   mailbox_.VisitUrgent(only_new, [&](const core::Envelope& envelope) {
@@ -96,7 +95,7 @@ const core::Envelope* ProcessRunner::WaitingEnd() {
   });
   is_asked_ = is_asked_ || (started_ && has_question);
   const bool found_none = first == nullptr && !has_question;
-  last_look_ = (rule_bits | (found_none ? kFoundNone : 0)) & 7;
+  last_look_ = (rule.Number() | (found_none ? kFoundNone : 0)) & 7;
   return first;
 }
 

@@ -119,7 +119,7 @@ struct ProcessCold {
   };
   std::unique_ptr<GroupNotes> groups;  // null: it has joined and monitored none
   bool joins_no_group = false;         // it is ending, and has left its groups
-  // Of the slot's last process whose link its parent's exit signal has taken.
+  // Of the slot's last process whose link its parent's exit signal, or a failed Init, has taken.
   std::uint32_t ends_with_parent = 0;
   bool periodic_sends = false;        // there may be some (see PeriodicSends)
   std::vector<core::Event*> waiters;  // threads in WaitProcess

@@ -11,8 +11,8 @@ class EndRequests {
  public:
   // -- those who ask --
 
-  // Notes a kill, after its signal was pushed: so the process handles not even an urgent message before it. The slot may
-  // have a later process that was killed, and that has taken its signal: that note stays.
+  // Notes a kill, after its signal was pushed: so the process handles not even an urgent message before it. The slot
+  // may have a later process that was killed, and that has taken its signal: that note stays.
   void NoteKilled(std::uint32_t generation) noexcept {
     Note(killed_, generation, std::memory_order_relaxed);
   }
@@ -34,6 +34,10 @@ class EndRequests {
     bool traps = false;
     bool heeds = false;  // those that it traps end its waits
     friend bool operator==(const ExitRule&, const ExitRule&) = default;
+    // Returns a number below 4 that no other rule has.
+    [[nodiscard]] std::uint8_t Number() const noexcept {
+      return static_cast<std::uint8_t>((traps ? 1 : 0) | (heeds ? 2 : 0));
+    }
   };
   // Sequentially consistent, as are the two functions that change it; partner: ExitSignals::Deliver.
   [[nodiscard]] ExitRule RuleForExits() const noexcept {

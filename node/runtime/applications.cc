@@ -166,6 +166,7 @@ gen::Result<void> Applications::StartOne(gen::Atom name,
     if (auto needed = CheckNeeded(name, **entry); !needed) return needed;
     (*entry)->state = State::kStarting;
     (*entry)->ended_by_force = false;
+    (*entry)->has_begun_to_stop = false;
     if (spec == nullptr) spec = (*entry)->loaded;
     former = std::exchange((*entry)->spec, spec);
   }
@@ -196,7 +197,7 @@ gen::Result<gen::PID> Applications::MasterToStop(gen::Atom name) {
   if (!IsUp(state)) return InState(name, state);
   for (const auto& [other, its] : entries_) {
     const auto& depends = its.spec->depends;
-    if (its.state == State::kLoaded || its.state == State::kStopping) continue;
+    if (its.state == State::kLoaded || its.has_begun_to_stop) continue;
     if (std::find(depends.begin(), depends.end(), name) == depends.end()) continue;
     return gen::Error(
         gen::ErrorCode::kNotAllowed,
@@ -207,10 +208,24 @@ gen::Result<gen::PID> Applications::MasterToStop(gen::Atom name) {
   return (*entry)->master;
 }
 
+void Applications::TakeStopBack(gen::Atom name, gen::PID master) {
+  std::lock_guard lock(mutex_);
+  const auto found = entries_.find(name);
+  if (found == entries_.end() || found->second.master != master) return;
+  Entry& entry = found->second;
+  if (entry.state == State::kStopping && !entry.has_begun_to_stop) entry.state = State::kRunning;
+}
+
 gen::Result<void> Applications::Stop(gen::Atom name, std::chrono::nanoseconds timeout) {
   auto master = MasterToStop(name);
   if (!master) return std::move(master.error());
-  auto stopped = node_.StopProcess(*master, timeout);
+  gen::Result<void> stopped;
+  try {
+    stopped = node_.StopProcess(*master, timeout);
+  } catch (...) {  // without memory: nothing was asked
+    TakeStopBack(name, *master);
+    throw;
+  }
   // It may have ended by itself meanwhile.
   if (!stopped && stopped.error() == gen::ErrProcessTerminated) return {};
   return stopped;
@@ -259,8 +274,14 @@ gen::Result<void> Applications::StopForce(gen::Atom name) {
   if (ends_soon) return {};
   auto master = MasterToStop(name);
   if (!master) return std::move(master.error());
-  // An error: it has ended by itself meanwhile.
-  (void)node_.SendWithPriority(*master, ApplicationMaster::StopForce{}, gen::MessagePriority::kMax);
+  try {
+    // An error: it has ended by itself meanwhile.
+    (void)node_.SendWithPriority(*master, ApplicationMaster::StopForce{},
+                                 gen::MessagePriority::kMax);
+  } catch (...) {
+    TakeStopBack(name, *master);
+    throw;
+  }
   return node_.WaitProcess(*master);
 }
 
@@ -347,7 +368,9 @@ void Applications::Running(gen::Atom name, std::int64_t now) {
 
 void Applications::Stopping(gen::Atom name) {
   std::lock_guard lock(mutex_);
-  entries_.at(name).state = State::kStopping;
+  Entry& entry = entries_.at(name);
+  entry.state = State::kStopping;
+  entry.has_begun_to_stop = true;
 }
 
 void Applications::Ended(gen::Atom name, const gen::Reason& reason) {

@@ -49,6 +49,7 @@ class Applications final : private ApplicationObserver {
     std::int64_t started_at = 0;  // Clock ns
     std::uint64_t order = 0;      // of its start, among all
     bool ended_by_force = false;  // while it was starting
+    bool has_begun_to_stop = false;
     std::optional<gen::Reason> last_end = std::nullopt;
   };
 
@@ -66,6 +67,8 @@ class Applications final : private ApplicationObserver {
   void AwaitChildrenOf(gen::PID ended) const;
   // Returns the process behind an application that may be stopped now.
   gen::Result<gen::PID> MasterToStop(gen::Atom name);
+  // Takes that back, unless the application has begun to stop: its master could not be asked.
+  void TakeStopBack(gen::Atom name, gen::PID master);
   // Returns the master of an application that is being started, and notes that it has to end. std::nullopt: the
   // application is not being started; the empty PID: its master has not begun, and will end when it does.
   std::optional<gen::PID> StartingMasterToKill(gen::Atom name);

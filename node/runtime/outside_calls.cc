@@ -56,16 +56,18 @@ gen::Result<void> OutsideCalls::CheckMayBlock(const char* function) const {
 }
 
 gen::Result<gen::PID> OutsideCalls::Spawn(const SpawnRequest& request) {
-  auto may_block = CheckMayBlock("Spawn");
+  auto may_block = CheckMayBlock(FunctionThatSpawns(request));
   if (!may_block) return std::move(may_block.error());
   const std::int64_t deadline =
       core::DeadlineAfter(needs_.clock.Now(), request.options.init_timeout);
+  const auto await_end = [this, deadline](gen::PID ending) {
+    const std::chrono::nanoseconds left(std::max<std::int64_t>(deadline - needs_.clock.Now(), 0));
+    return static_cast<bool>(WaitProcess(ending, left));
+  };
   for (;;) {
     auto pid = SpawnOnce(request);
     if (pid || pid.error() != gen::ErrTaken || request.name.empty()) return pid;
-    const gen::PID ending = needs_.spawning.EndingHolderOf(request.name);
-    const std::chrono::nanoseconds left(std::max<std::int64_t>(deadline - needs_.clock.Now(), 0));
-    if (ending ? !WaitProcess(ending, left) : needs_.spawning.IsTaken(request.name)) return pid;
+    if (!needs_.spawning.AwaitName(request.name, {}, await_end)) return pid;
   }
 }
 
@@ -119,7 +121,7 @@ void OutsideCalls::CallAsync(const gen::Target& to, core::EnvelopePtr request,
 
 gen::Result<core::EnvelopePtr> OutsideCalls::Call(const gen::Target& to, core::EnvelopePtr request,
                                                   std::chrono::nanoseconds timeout) {
-  auto may_block = CheckMayBlock("Call");
+  auto may_block = CheckMayBlock(FunctionThatAsks(*request));
   if (!may_block) return std::move(may_block.error());
   return AwaitAnswer([&](PendingCalls::Done done) {
     CallAsync(to, std::move(request), timeout, std::move(done));

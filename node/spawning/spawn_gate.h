@@ -16,10 +16,10 @@ class SpawnGate {
     bool has_levels;      // after NoteLevels
   };
 
-  // Counts one more process, whose slot has been opened. Acquire and release; partners: Close, NoteLevels. All change the
-  // same word, so one comes first: this, and whoever has changed it finds the slot open; or the change, and it is in the
-  // entry. A look at a flag of its own would not do: those who look for processes read slots with loads of no order,
-  // which could be seen before the flag is, and the process be missed by both.
+  // Counts one more process, whose slot has been opened. Acquire and release; partners: Close, NoteLevels. All change
+  // the same word, so one comes first: this, and whoever has changed it finds the slot open; or the change, and it is
+  // in the entry. A look at a flag of its own would not do: those who look for processes read slots with loads of no
+  // order, which could be seen before the flag is, and the process be missed by both.
   [[nodiscard]] Entry Enter() noexcept {
     const std::uint64_t before = word_.fetch_add(1, std::memory_order_seq_cst);
     return {before & kCount, (before & kClosed) == 0, (before & kHasLevels) != 0};

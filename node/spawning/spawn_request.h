@@ -25,5 +25,9 @@ struct SpawnRequest {
   const std::function<void(gen::PID)>* opened = nullptr;
   gen::TraceId trace = 0;  // that its Init has; 0: that of the parent, if it has one
 };
+// Returns the name of the function that makes such a request and waits.
+[[nodiscard, gnu::cold]] inline const char* FunctionThatSpawns(const SpawnRequest& request) {
+  return request.name.empty() ? "Spawn" : "SpawnRegister";
+}
 
 }  // namespace ergon::node

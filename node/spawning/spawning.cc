@@ -64,8 +64,11 @@ gen::Result<ProcessSlot*> Spawning::Open(const SpawnRequest& request) {
   return slot;
 }
 
-bool Spawning::IsTaken(gen::Atom name) const {
-  return static_cast<bool>(needs_.addresses.names().Find(name));
+bool Spawning::AwaitName(gen::Atom name, gen::PID waiter,
+                         const std::function<bool(gen::PID)>& await_end) const {
+  const gen::PID ending = EndingHolderOf(name);
+  if (!ending) return !needs_.addresses.names().Find(name);
+  return MayWaitFor(ending, waiter) && await_end(ending);
 }
 
 bool Spawning::MayWaitFor(gen::PID ending, gen::PID process) const {
@@ -90,7 +93,7 @@ gen::PID Spawning::EndingHolderOf(gen::Atom name) const {
     if (process->end_requests().IsKilled(GenerationOf(pid))) return pid;
     gen::PID parent;
     switch (needs_.relations.LinkWithParent(*process, pid, parent)) {
-      case Relations::ParentLink::kTaken:
+      case Relations::ParentLink::kEnding:
         return pid;
       case Relations::ParentLink::kNone:
         return {};

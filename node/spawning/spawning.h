@@ -18,8 +18,8 @@
 
 namespace ergon::node {
 
-// A process that is counted and has not begun. It ends with this, unless it is let go: what is still to be allocated for
-// it may throw, and a node that stops would wait for it.
+// A process that is counted and has not begun. It ends with this, unless it is let go: what is still to be allocated
+// for it may throw, and a node that stops would wait for it.
 class UnbegunProcess {
  public:
   explicit UnbegunProcess(ProcessSlot& slot) : slot_(&slot) {}
@@ -53,20 +53,24 @@ class Spawning {
 
   // Makes a process in a fresh slot; the caller has the right to run it, or has to abandon it.
   gen::Result<ProcessSlot*> Open(const SpawnRequest& request);
-  // Returns the process that has the name if it is ending: it has been killed, or its parent takes it along. If only one of
-  // its ancestors is ending, with which it ends, that one; none: the empty PID.
-  [[nodiscard]] gen::PID EndingHolderOf(gen::Atom name) const;
-  // Returns whether `process` may wait for the end of that one. It must not for itself, nor for an ancestor, which may wait for
-  // the end of its children; but for one that was killed, as that one waits for nobody.
-  [[nodiscard]] bool MayWaitFor(gen::PID ending, gen::PID process) const;
-  // Returns whether a process has the name.
-  [[nodiscard]] bool IsTaken(gen::Atom name) const;
+  // For a spawn that has found its name taken: returns whether to try once more. If who has the name is ending, such as
+  // a child of a killed supervisor whose next incarnation `waiter` is, that end is awaited first: await_end(PID) returns
+  // whether it has come in time. `waiter`: the process that waits; empty: a thread outside.
+  [[nodiscard]] bool AwaitName(gen::Atom name, gen::PID waiter,
+                               const std::function<bool(gen::PID)>& await_end) const;
   // Starts a process. `done` is called when its Init has ended, with an error if that failed, maybe on another thread.
   // After an error returned here `done` is not called.
   gen::Result<gen::PID> StartInBackground(const SpawnRequest& request,
                                           std::function<void(gen::Result<void>)> done);
 
  private:
+  // Returns the process that has the name if it is ending: it has been killed, or its parent takes it along. If only
+  // one of its ancestors is ending, with which it ends, that one; none: the empty PID.
+  [[nodiscard]] gen::PID EndingHolderOf(gen::Atom name) const;
+  // Returns whether `process` may wait for the end of that one. It must not for itself, nor for an ancestor, which may
+  // wait for the end of its children; but for one that was killed, as that one waits for nobody.
+  [[nodiscard]] bool MayWaitFor(gen::PID ending, gen::PID process) const;
+
   const Needs needs_;
 };
 

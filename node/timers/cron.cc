@@ -75,6 +75,7 @@ gen::Result<void> Cron::Add(const gen::CronJob& job) {
   entry.job.action = {};
   std::lock_guard lock(mutex_);
   seen_ = std::max(seen_, now);  // who sets it back then is told what the job waits for
+  entry.number = ++last_number_;
   if (job.enabled) {
     auto known = SetNext(entry, now);
     if (!known) return known;
@@ -233,7 +234,7 @@ void Cron::Look() {
     due = TakeDue(now, lost);
     Rearm(now);
   }
-  for (const auto& [name, error] : lost) Failed(name, error);
+  for (const auto& [name, number, error] : lost) Failed(name, number, error);
   for (const Due& one : due) Start(one);
 }
 
@@ -289,9 +290,9 @@ std::vector<Cron::Due> Cron::TakeDue(WallTime now, Lost& lost) {
     const sys_seconds first = *job.next;
     Passed passed;
     auto known = Pass(job, now, passed);
-    if (!known) lost.emplace_back(job.job.name, std::move(known.error()));
+    if (!known) lost.emplace_back(job.job.name, job.number, std::move(known.error()));
     if (passed.last) {
-      due.push_back({job.action, {job.job.name, *passed.last}});
+      due.push_back({job.action, {job.job.name, *passed.last}, job.number});
       ++job.runs;
       job.last_run = passed.last;
     }
@@ -341,7 +342,7 @@ void Cron::Start(const Due& due) {
     started = gen::Error(gen::ErrorCode::kApplication,
                          fmt::format("its action threw: {}", core::ThrownText()));
   }
-  if (!started) Failed(due.run.job, started.error());
+  if (!started) Failed(due.run.job, due.number, started.error());
 }
 
 gen::Result<void> Cron::TryStart(const Due& due) {
@@ -350,12 +351,12 @@ gen::Result<void> Cron::TryStart(const Due& due) {
     return Send(*sending, due.run);
   }
   if (const auto* spawning = std::get_if<gen::CronAction::Spawning>(&what)) {
-    return Spawn(spawning->factory, spawning->options, spawning->args, spawning->name, due.run);
+    return Spawn(spawning->factory, spawning->options, spawning->args, spawning->name, due);
   }
   const auto& function = std::get<gen::CronAction::Function>(what);
   // It runs in Init, and may take its time.
   return Spawn(gen::Factory<FunctionRun>(function, due.run), {.init_timeout = gen::kInfinite}, {},
-               {}, due.run);
+               {}, due);
 }
 
 gen::Result<void> Cron::Send(const gen::CronAction::Sending& what, const gen::CronRun& run) {
@@ -367,26 +368,26 @@ gen::Result<void> Cron::Send(const gen::CronAction::Sending& what, const gen::Cr
 
 gen::Result<void> Cron::Spawn(const gen::ProcessFactory& factory,
                               const gen::ProcessOptions& options, const gen::Args& args,
-                              gen::Atom name, const gen::CronRun& run) {
+                              gen::Atom name, const Due& due) {
   auto spawned = needs_.spawning.StartInBackground(
       {.factory = factory,
        .options = options,
        .args = args,
        .parent = needs_.addresses.NodePid(),
        .name = name},
-      [this, job = run.job](gen::Result<void> done) {
+      [this, job = due.run.job, number = due.number](gen::Result<void> done) {
         // A process that ends well in its Init has done its work.
         const bool is_done = done || done.error().detail() == gen::Reason::Normal().ToString();
-        if (!is_done) Failed(job, done.error());
+        if (!is_done) Failed(job, number, done.error());
       });
   return spawned ? gen::Result<void>() : std::move(spawned.error());
 }
 
-void Cron::Failed(gen::Atom name, const gen::Error& error) {
+void Cron::Failed(gen::Atom name, std::uint64_t number, const gen::Error& error) {
   gen::Log(needs_.log).Warning("cron job '{}' has failed: {}", name, error);
   std::lock_guard lock(mutex_);
   const auto found = jobs_.find(name.Text());
-  if (found == jobs_.end()) return;
+  if (found == jobs_.end() || found->second.number != number) return;
   ++found->second.failed;
   found->second.last_error = error.ToString();
 }

@@ -57,6 +57,7 @@ class Cron {
     gen::CronJob job;  // without its action
     std::shared_ptr<const gen::CronAction> action;
     gen::CronSchedule schedule;
+    std::uint64_t number = 0;  // no other job has it, also none of the same name
     std::optional<std::chrono::sys_seconds> next = std::nullopt;  // none while disabled
     bool is_lost =
         false;  // its zone's rules threw: its next run, the first one after `lost_at`, is not known
@@ -71,6 +72,7 @@ class Cron {
   struct Due {
     std::shared_ptr<const gen::CronAction> action;
     gen::CronRun run;
+    std::uint64_t number;  // of the job
   };
 
   using WallTime = std::chrono::system_clock::time_point;
@@ -89,7 +91,7 @@ class Cron {
   static gen::Result<void> PassMissed(Job& job, std::chrono::sys_seconds too_late, Passed& passed);
   static gen::CronJobInfo InfoOf(const Job& job);
   static void Fire(void* context, std::uint64_t);
-  using Lost = std::vector<std::pair<gen::Atom, gen::Error>>;
+  using Lost = std::vector<std::tuple<gen::Atom, std::uint64_t, gen::Error>>;  // name, number
   // Takes the jobs that are due, and sets when to look again. `lost`: jobs whose next run is not known any more. Under
   // the lock.
   std::vector<Due> TakeDue(WallTime now, Lost& lost);
@@ -102,12 +104,14 @@ class Cron {
   gen::Result<void> TryStart(const Due& due);
   gen::Result<void> Send(const gen::CronAction::Sending& what, const gen::CronRun& run);
   gen::Result<void> Spawn(const gen::ProcessFactory& factory, const gen::ProcessOptions& options,
-                          const gen::Args& args, gen::Atom name, const gen::CronRun& run);
-  void Failed(gen::Atom name, const gen::Error& error);
+                          const gen::Args& args, gen::Atom name, const Due& due);
+  // Logs the failure, and notes it for the job, unless that was removed. `number`: of the job.
+  void Failed(gen::Atom name, std::uint64_t number, const gen::Error& error);
 
   const Needs needs_;
   mutable std::mutex mutex_;  // of what follows
   Jobs jobs_;
+  std::uint64_t last_number_ = 0;
   core::Timer timer_;
   bool armed_ = false;
   bool is_set_back_ = false;

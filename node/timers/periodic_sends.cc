@@ -17,8 +17,8 @@
 namespace ergon::node {
 namespace {
 
-// Whether every further tick would fail, too, if this one has to a PID or an alias. A mailbox has room again, and so has
-// the way to another node, or a pool that is overloaded.
+// Whether every further tick would fail, too, if this one has to a PID or an alias. A mailbox has room again, and so
+// has the way to another node, or a pool that is overloaded.
 bool IsForGood(gen::ErrorCode code) {
   switch (code) {
     case gen::ErrorCode::kProcessUnknown:
@@ -49,6 +49,7 @@ class PeriodicSend final : public gen::TimerHandle::State {
         due_(core::DeadlineAfter(needs.clock.Now(), period)) {
     timer_.fire = &PeriodicSend::Fire;
     timer_.context = this;
+    needs_.ticks.Add(id_);
   }
 
   void Arm(std::shared_ptr<PeriodicSend> self) {
@@ -101,7 +102,7 @@ class PeriodicSend final : public gen::TimerHandle::State {
 
   // False: there can be no other one.
   bool Tick() {
-    if (waits_->exchange(true, std::memory_order_acq_rel)) return true;  // the last one still waits
+    if (!needs_.ticks.TryBegin(id_)) return true;  // the last one still waits
     core::EnvelopePtr tick;
     try {
       tick = make_();
@@ -112,7 +113,7 @@ class PeriodicSend final : public gen::TimerHandle::State {
             .Error("a message for {}, to be sent again, could not be copied: {}{}", to_.ToString(),
                    thrown, *more);
       }
-      waits_->store(false, std::memory_order_release);
+      needs_.ticks.TakeBack(id_);
       return true;
     }
     tick->from = from_.ToAddress();
@@ -131,8 +132,6 @@ class PeriodicSend final : public gen::TimerHandle::State {
   const gen::Target to_;
   const PeriodicSends::Make make_;
   const std::int64_t period_;
-  // Its last tick is in a mailbox: else the next one may be sent.
-  const Ticks::Waits waits_ = needs_.ticks.Add(id_);
   gen::LogLimit copy_lines_;  // one for each tick of which the copy throws
 
   std::mutex mutex_;  // of what follows

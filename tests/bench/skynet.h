@@ -1,4 +1,5 @@
-// The tree of the workload skynet, whose leaves' numbers are summed on the way up: in the programs of Ergon and of its peers.
+// The tree of the workload skynet, whose leaves' numbers are summed on the way up: in the programs of Ergon and of its
+// peers.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,8 @@
 namespace ergon::dist {
 namespace {
 
-// Makes an alias of itself in its Init; notes the lines that come, and adds up. `end`: ends; `delete`: deletes the alias.
+// Makes an alias of itself in its Init; notes the lines that come, and adds up. `end`: ends; `delete`: deletes the
+// alias.
 class Aliased : public act::Actor {
  public:
   struct State {

@@ -1,7 +1,7 @@
 // Peers that ask a node for trouble, of every kind at once, each on a thread of its own and again and again.
 //
-// Some know the cookie and some do not. None of them needs more than the port of a node. Whatever they do, the node goes on
-// for others; what it holds for them has bounds.
+// Some know the cookie and some do not. None of them needs more than the port of a node. Whatever they do, the node
+// goes on for others; what it holds for them has bounds.
 #pragma once
 
 #include <algorithm>
@@ -35,8 +35,8 @@ struct AttackedNode {
   std::string name;
   std::function<std::uint16_t()> port;  // 0: it does not listen now; any thread
   std::string cookie = "secret";
-  // Functions that are registered there, as {"words", much}: with an answer of many bytes, and one with more than a frame
-  // may have. They need not be there: then the answers are errors.
+  // Functions that are registered there, as {"words", much}: with an answer of many bytes, and one with more than a
+  // frame may have. They need not be there: then the answers are errors.
   std::string much = "much";
   std::string huge = "huge";
   // Links and monitors of the process kVictim, see victim.h; without it there is nobody to be linked with.
@@ -362,8 +362,8 @@ class Attackers {
            tell(node_.relations / 2, SignalKind::kUnlink, SignalKind::kDemonitor) &&
            socket->Write(ping) && socket->AwaitText("yes");
   }
-  // The victim ends each link, and before it is told so, the peer ends it, makes it again, and acknowledges what it was not
-  // told.
+  // The victim ends each link, and before it is told so, the peer ends it, makes it again, and acknowledges what it was
+  // not told.
   bool UnlinkAcross(Attack& attack) {
     const std::string name = NameOf("unlinks");
     const auto socket = Connect(name);

@@ -108,8 +108,8 @@ class Client {
   Stream stream_;
 };
 
-// A port on which nobody listens. It is below those that Linux gives to whoever connects, one of which any other program could
-// have got until a node listens there, and below those of the scripts' EPMDs.
+// A port on which nobody listens. It is below those that Linux gives to whoever connects, one of which any other
+// program could have got until a node listens there, and below those of the scripts' EPMDs.
 inline std::uint16_t FreePort() {
   std::random_device random;
   std::uniform_int_distribution<std::uint16_t> ports(5'000, 7'999);

@@ -463,6 +463,11 @@ TEST_CASE("archive: types without are maps") {
   CHECK(WriteProblem(Order{{{1, 1, {}}, {1, std::nan(""), {}}}, {}}) ==
         "order.items[1].price: nan is no float of Erlang");
   CHECK(Problem<Item>(t::Map({no, t::Binary(std::string(1000, 'x'))})).size() < 200);
+  std::vector<std::string> many{no, t::Small(1), price, t::Small(2)};
+  for (int i = 0; i < 9'998; ++i) many.insert(many.end(), {Bytes({98}) + t::Big(300 + i, 4), no});
+  CHECK(FromRaw<Item>(t::Map(many)) == Item{1, 2, std::nullopt});
+  many.insert(many.end(), {t::Small(1), no});
+  CHECK(Problem<Item>(t::Map(many)).starts_with("Item: expected a map with 10000 entries at most"));
 }
 
 TEST_CASE("archive: it can be asked what it does") {

@@ -193,18 +193,36 @@ TEST_CASE("term: equal as in Erlang, however written") {
   CHECK(equal(t::Function(), t::Function()));
 }
 
-TEST_CASE("term: another kind is another one at once, and maps with one key are copied once") {
+TEST_CASE("term: another kind is another one at once, and maps in maps are copied once") {
   // If what is in a map were copied again for each map around it, this would take minutes.
   constexpr int kDepth = 900;
-  const auto nested = [](const std::string& number) {
+  const auto nested = [](const std::string& head, const std::string& number) {
     std::string term;
-    for (int i = 0; i < kDepth; ++i) term += Bytes({116, 0, 0, 0, 1}) + t::Small(1);
+    for (int i = 0; i < kDepth; ++i) term += head;
     return Of(term + t::Tuple({number, t::Binary(std::string(kit::Scaled(16'000'000), 'x'))}));
   };
-  const Term one = nested(t::Small(5));
-  CHECK(one == nested(Bytes({98, 0, 0, 0, 5})));
-  CHECK_FALSE(one == nested(t::Small(6)));
-  for (int i = 0; i < 1000; ++i) CHECK_FALSE(one == Term::Atom("stop"));
+  const std::string one_key = Bytes({116, 0, 0, 0, 1}) + t::Small(1);
+  // Keys in another order than they have when maps are compared.
+  const std::string two_keys = Bytes({116, 0, 0, 0, 2}) + t::Small(2) + t::kNil + t::Small(1);
+  for (const std::string& head : {one_key, two_keys}) {
+    const Term one = nested(head, t::Small(5));
+    CHECK(one == nested(head, Bytes({98, 0, 0, 0, 5})));
+    CHECK_FALSE(one == nested(head, t::Small(6)));
+    for (int i = 0; i < 1000; ++i) CHECK_FALSE(one == Term::Atom("stop"));
+  }
+}
+
+TEST_CASE("term: large entries of maps in maps are equal whatever their order") {
+  const auto text = [](char letter) { return t::Binary(std::string(100, letter)); };
+  const auto in_both = [](const std::string& one, const std::string& two) {
+    return t::Map({t::Small(1), t::Map({t::Map({one, two}), one}), t::Small(2), two});
+  };
+  const std::string forth = t::Map({text('a'), t::Small(1), t::Small(3), text('b')});
+  const std::string back = t::Map({t::Small(3), text('b'), text('a'), Bytes({98, 0, 0, 0, 1})});
+  const std::string other = t::Map({text('a'), t::Small(1), t::Small(3), text('c')});
+  CHECK(Of(in_both(forth, back)) == Of(in_both(back, forth)));
+  CHECK_FALSE(Of(in_both(forth, forth)) == Of(in_both(forth, other)));
+  CHECK_FALSE(Of(in_both(forth, forth)) == Of(in_both(other, forth)));
 }
 
 TEST_CASE("term: printed as by Erlang") {

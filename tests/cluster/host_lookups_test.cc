@@ -151,6 +151,16 @@ TEST_CASE("host lookups: nobody waits for one at the end") {
   silent.Release();
 }
 
+TEST_CASE("host lookups: addresses of one family are tried first") {
+  const auto address = [](const char* text) { return asio::ip::make_address(text); };
+  const Addresses found{address("2001:db8::1"), address("192.0.2.1"), address("2001:db8::2"),
+                        address("192.0.2.2")};
+  CHECK(OfFamilyFirst(found, address("127.0.0.1")) ==
+        Addresses{found[1], found[3], found[0], found[2]});
+  CHECK(OfFamilyFirst(found, address("::")) == Addresses{found[0], found[2], found[1], found[3]});
+  CHECK(OfFamilyFirst({}, address("::")).empty());
+}
+
 TEST_CASE("host lookups: the system knows this host") {
   asio::io_context context(1);
   Tasks tasks(context);

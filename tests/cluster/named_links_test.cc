@@ -41,7 +41,8 @@ class Words {
   std::vector<std::string> words_;
 };
 
-// A process of `node` that tells of each exit signal, and ends when it is told to by a line, with its text as the reason.
+// A process of `node` that tells of each exit signal, and ends when it is told to by a line, with its text as the
+// reason.
 gen::PID SpawnTelling(node::Node& node, Words& words, const char* name, gen::Alias* alias = nullptr,
                       const std::function<void(gen::Process&)>& first = {}) {
   std::promise<void> is_ready;

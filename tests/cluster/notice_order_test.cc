@@ -1,5 +1,5 @@
-// Two Ergon nodes: what a process of one has sent, and the notices of its end to a process of the other that wants them in
-// order (gen::NoticeOrder).
+// Two Ergon nodes: what a process of one has sent, and the notices of its end to a process of the other that wants them
+// in order (gen::NoticeOrder).
 #include <algorithm>
 #include <functional>
 #include <string>
@@ -106,8 +106,8 @@ class Pair {
       return info && info->links.size() + info->monitored_by.size() >= 2;
     }));
   }
-  // The sender does it and ends, while the receiver is busy with something else. Afterwards all of that, and the end, has
-  // come to the node of the receiver.
+  // The sender does it and ends, while the receiver is busy with something else. Afterwards all of that, and the end,
+  // has come to the node of the receiver.
   void SendAndEndWhileBusy(std::function<void(Subject&)> sends) {
     kit::Gate gate(a);
     CHECK(a.Send(receiver, node::Do{[pid = gate.pid()](Subject& self) {

@@ -1,5 +1,5 @@
-// What other nodes may run here: how it is registered, and how one Ergon node spawns on another. What Erlang sees of it:
-// cluster_test.escript.
+// What other nodes may run here: how it is registered, and how one Ergon node spawns on another. What Erlang sees of
+// it: cluster_test.escript.
 #include <algorithm>
 #include <atomic>
 #include <functional>
@@ -157,17 +157,28 @@ TEST_CASE("remote code: a function of another Ergon node is called") {
   CHECK(kit::Eventually([&] { return cluster.b.ProcessList().empty(); }));
 }
 
-TEST_CASE("remote code: a second call with the reference of one that runs is refused") {
+// A node whose functions sleep, and a peer that says byte by byte what this test wants.
+struct Asked {
+  static ErlangOptions Listening(ErlangOptions options) {
+    options.listen_port = FreePort();
+    return options;
+  }
+  Asked() {
+    REQUIRE(asker.ShakeHands("asker@127.0.0.1", "asked@127.0.0.1"));
+    AppendReference(reference, 5, pid.node, pid.creation);
+  }
+
   Sleepers sleepers;
-  ErlangOptions options = OptionsOfCalls(sleepers);
-  options.listen_port = FreePort();
+  const ErlangOptions options = Listening(OptionsOfCalls(sleepers));
   kit::LogCapture log;
-  auto node = TryStart("asked@127.0.0.1", log, options).value();
-  Client asker(static_cast<std::uint16_t>(options.listen_port));
-  REQUIRE(asker.ShakeHands("asker@127.0.0.1", "asked@127.0.0.1"));
+  node::Node node = TryStart("asked@127.0.0.1", log, options).value();
+  Client asker{static_cast<std::uint16_t>(options.listen_port)};
   const gen::PID pid{7, "asker@127.0.0.1", 77};
   std::string reference;
-  AppendReference(reference, 5, pid.node, pid.creation);
+};
+
+TEST_CASE_FIXTURE(Asked,
+                  "remote code: a second call with the reference of one that runs is refused") {
   std::string call;
   TermWriter writer(call);
   BeginGenCall(writer, pid, reference);
@@ -199,17 +210,8 @@ TEST_CASE("remote code: a second call with the reference of one that runs is ref
   kit::CheckBalance(node);
 }
 
-TEST_CASE("remote code: of two functions with one reference none outlives the connection") {
-  Sleepers sleepers;
-  ErlangOptions options = OptionsOfCalls(sleepers);
-  options.listen_port = FreePort();
-  kit::LogCapture log;
-  auto node = TryStart("twice@127.0.0.1", log, options).value();
-  Client asker(static_cast<std::uint16_t>(options.listen_port));
-  REQUIRE(asker.ShakeHands("asker@127.0.0.1", "twice@127.0.0.1"));
-  const gen::PID pid{7, "asker@127.0.0.1", 77};
-  std::string reference;
-  AppendReference(reference, 5, pid.node, pid.creation);
+TEST_CASE_FIXTURE(Asked,
+                  "remote code: of two functions with one reference none outlives the connection") {
   // As erpc:call does it.
   std::string arguments;
   TermWriter writer(arguments);

@@ -40,7 +40,8 @@ Term TracePort(const char* module, std::uint16_t port) {
 
 }  // namespace
 
-// fun 'A...sdbgm...':f/0. As a function with variables, its 31st byte would begin the atom dbg, and a binary of 4 GiB behind it.
+// fun 'A...sdbgm...':f/0. As a function with variables, its 31st byte would begin the atom dbg, and a binary of 4 GiB
+// behind it.
 static Term ExportThatLooksLikeDbg() {
   using std::string_literals::operator""s;
   std::string bytes = "q"s + "d\0\x24"s + std::string(26, 'A') + "s\3dbg"s + "m\xff\xff\xff\xff"s;

@@ -23,9 +23,9 @@ namespace {
 constexpr std::size_t kBytesOfMuch = 100'000;
 constexpr std::size_t kMostFrameBytes = 1024 * 1024;
 constexpr unsigned kWorkers = 2;
-// What all attackers together may cost the node, and what the others in this program take: the threads of the attackers and
-// the honest node, each with a stack and an arena of the allocator. fire.sh tells what the node alone takes. With sanitizers it
-// is not looked at: they keep what was freed.
+// What all attackers together may cost the node, and what the others in this program take: the threads of the attackers
+// and the honest node, each with a stack and an arena of the allocator. fire.sh tells what the node alone takes. With
+// sanitizers it is not looked at: they keep what was freed.
 constexpr std::size_t kMostMoreBytes = std::size_t{16} * 1024 * 1024;
 constexpr std::size_t kBytesOfOthers = std::size_t{12} * 1024 * 1024;
 
@@ -126,7 +126,8 @@ TEST_CASE("under fire: an honest peer's calls are answered, in order, and memory
     });
   };
   bool all = have_all_attacked(kRounds, kit::kSanitized ? 1 : 3);
-  // Who reads nothing goes on until the node does not read either: with sanitizers on a slow machine one round has to do.
+  // Who reads nothing goes on until the node does not read either: with sanitizers on a slow machine one round has to
+  // do.
   for (int more = 0; kit::kSanitized && more < 2 && !all; ++more) all = have_all_attacked(1, 1);
   CHECK_MESSAGE(all, attackers.ToString()
                          << ", " << dialled.ToString() << ", answered " << answered.load());

@@ -1,4 +1,5 @@
-// The processes that attackers (attackers.h) link themselves with, monitor, make end their links, and make send to others.
+// The processes that attackers (attackers.h) link themselves with, monitor, make end their links, and make send to
+// others.
 #pragma once
 
 #include <ergon/act/actor.h>
@@ -6,7 +7,8 @@
 
 namespace ergon::dist {
 
-// Its name is kVictim. It traps exits, and ends its link with whoever sends to it: that crosses what the sender says meanwhile.
+// Its name is kVictim. It traps exits, and ends its link with whoever sends to it: that crosses what the sender says
+// meanwhile.
 inline constexpr const char* kVictim = "victim";
 
 class Victim : public act::Actor {

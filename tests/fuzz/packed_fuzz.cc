@@ -1,5 +1,5 @@
-// Packed bytes of another node: refused with a text, or a value that is the same after it has been packed and read again.
-// The first byte chooses the type.
+// Packed bytes of another node: refused with a text, or a value that is the same after it has been packed and read
+// again. The first byte chooses the type.
 #include <cstring>
 #include <deque>
 #include <list>

@@ -20,7 +20,8 @@ namespace ergon::kit {
 }
 
 // The decorator of such a test. The sanitizer of undefined behaviour asks the system with a pipe whether memory can be
-// read: without descriptors it takes an exception, or an object of a class that it has not met before, for a broken one.
+// read: without descriptors it takes an exception, or an object of a class that it has not met before, for a broken
+// one.
 [[nodiscard]] inline doctest::skip WithoutDescriptors() { return doctest::skip(ERGON_ASAN != 0); }
 
 // While one lives, this program, and those that it starts, can have only so many more file descriptors.

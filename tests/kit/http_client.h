@@ -33,8 +33,8 @@ struct HttpAnswer {
   }
 };
 
-// To 127.0.0.1. Waits no longer than kDeadline for anything. A socket with such a limit gives up with EINTR when its thread has
-// been stopped and goes on (signal(7)), so each call is made again then.
+// To 127.0.0.1. Waits no longer than kDeadline for anything. A socket with such a limit gives up with EINTR when its
+// thread has been stopped and goes on (signal(7)), so each call is made again then.
 class HttpClient {
  public:
   // `receive_buffer`: bytes; 0: as the system likes it.

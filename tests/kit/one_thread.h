@@ -7,8 +7,8 @@
 
 namespace ergon::kit {
 
-// For a test case of one thread that takes long. The thread sanitizer can find nothing in it, and leaves it out unless all
-// tests are asked for (ERGON_ALL_TESTS):
+// For a test case of one thread that takes long. The thread sanitizer can find nothing in it, and leaves it out unless
+// all tests are asked for (ERGON_ALL_TESTS):
 //
 //   TEST_CASE("cron schedule: fields" * kit::OneThread()) {
 [[nodiscard]] inline doctest::skip OneThread() {

@@ -1,5 +1,5 @@
-// What the tests of a build with sanitizers include before all else: doctest's assertions without what makes text of both
-// sides, which takes a sixth of the time to compile them. Release, and ERGON_ALL_TESTS, tell the values.
+// What the tests of a build with sanitizers include before all else: doctest's assertions without what makes text of
+// both sides, which takes a sixth of the time to compile them. Release, and ERGON_ALL_TESTS, tell the values.
 #pragma once
 
 #include <doctest/doctest.h>

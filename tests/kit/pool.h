@@ -75,6 +75,8 @@ class ManagedPool : public act::Pool {
   using Pool::RemoveWorkersNow;
   using Pool::Self;
   using Pool::Send;
+  using Pool::SendAfter;
+  using Pool::SendEvery;
   using Pool::SendWithPriority;
   using Pool::SetTrapExit;
   using Pool::Sleep;

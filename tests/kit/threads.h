@@ -12,8 +12,8 @@
 
 namespace ergon::kit {
 
-// Whether a thread of this program, by what gettid() returns there, waits for others: for one that is about to call what
-// blocks, that it does.
+// Whether a thread of this program, by what gettid() returns there, waits for others: for one that is about to call
+// what blocks, that it does.
 [[nodiscard]] inline bool Sleeps(pid_t thread) {
   std::ifstream status("/proc/self/task/" + std::to_string(thread) + "/status");
   std::string line;

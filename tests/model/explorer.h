@@ -1,5 +1,5 @@
-// Runs a small program of a few threads in every order its atomic operations can take; or, of as many as sixteen threads,
-// in orders that are chosen by chance.
+// Runs a small program of a few threads in every order its atomic operations can take; or, of as many as sixteen
+// threads, in orders that are chosen by chance.
 //
 // Threads are fibers of one real thread. Before each atomic operation a thread hands over to the
 // explorer, which decides who goes on. All decisions of one execution are a list; the next

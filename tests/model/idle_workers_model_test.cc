@@ -168,8 +168,9 @@ TEST_CASE("model: a worker blocks, others find what is in its ring, and stop") {
   CheckModel<Stealing<2>>({.name = "idle-stealing-2", .threads = 3, .detours = 3}, 30'000);
 }
 
-// A tree of as many jobs as there are workers: each makes two more ready in its worker's ring, and then blocks until all
-// have begun. So each job needs a worker of its own, and all but the first one have to be woken or to find it in time.
+// A tree of as many jobs as there are workers: each makes two more ready in its worker's ring, and then blocks until
+// all have begun. So each job needs a worker of its own, and all but the first one have to be woken or to find it in
+// time.
 class Sixteen : public Dispatcher {
  public:
   Sixteen() : Dispatcher(kWorkers, false) {}

@@ -217,8 +217,8 @@ TEST_CASE("model: redirection of the Main lane, and its end") {
   CheckModel<Redirection>({.name = "mailbox-redirection-3", .threads = 3, .detours = 4}, 40'000);
 }
 
-// A process that is about to end refuses its Main lane, handles what it has taken, and then the order to end. Pools do so,
-// too, while a sender that finds no workers ends their redirection.
+// A process that is about to end refuses its Main lane, handles what it has taken, and then the order to end. Pools do
+// so, too, while a sender that finds no workers ends their redirection.
 class Refusal : public Process {
  public:
   void Run(int thread) override {

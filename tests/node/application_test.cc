@@ -179,25 +179,54 @@ TEST_CASE("application: a dependency that is stopped before who needs it starts"
   CHECK(app.State("last") == ApplicationState::kLoaded);
 }
 
-TEST_CASE("application: once it is asked to stop, nothing that needs it starts") {
+// A node with two applications, of which the second needs the first.
+struct HeldMasters {
+  static ApplicationSpec Spec(const std::string& name, std::vector<gen::Atom> depends) {
+    return {.name = name,
+            .depends = std::move(depends),
+            .processes = {{.name = name + " fails", .factory = Make({})},
+                          {.name = name + " stays", .factory = Make({})}}};
+  }
+  HeldMasters() {
+    node.LoadApplication(Spec("first", {})).value();
+    node.LoadApplication(Spec("second", {"first"})).value();
+  }
+  ~HeldMasters() { gate.Open(); }
+  HeldMasters(const HeldMasters&) = delete;
+  HeldMasters& operator=(const HeldMasters&) = delete;
+  // Holds the master of an application while it tells of a process that has failed.
+  void Hold(const std::string& name) {
+    node.Send(name + " fails", End{gen::Reason::Error("broken")}).value();
+    REQUIRE(Eventually([&] { return gate.Entered() == 1; }));
+  }
+
   kit::ThreadGate gate;
-  // Its master is held while it tells of a process that has failed.
   Node node = Start("test@localhost", {.log_sink =
-                                           [&gate](gen::LogLevel, const std::string& line) {
+                                           [this](gen::LogLevel, const std::string& line) {
                                              if (line.find("has ended: ") != std::string::npos)
                                                gate.Enter();
                                            }})
                   .value();
-  node.LoadApplication({.name = "first",
-                        .processes = {{.name = "fails", .factory = Make({})},
-                                      {.name = "stays", .factory = Make({})}}})
-      .value();
-  node.LoadApplication(
-          {.name = "second", .depends = {"first"}, .processes = {{.factory = Make({})}}})
-      .value();
+};
+
+TEST_CASE_FIXTURE(HeldMasters,
+                  "application: asked to stop, it needs what it needs until it begins to") {
+  node.StartApplication("second").value();
+  Hold("second");
+  CHECK(node.StopApplication("second", 0s).error() == gen::ErrTimeout);
+  const auto stopped = node.StopApplication("first");
+  gate.Open();
+  REQUIRE_FALSE(stopped);
+  CHECK(stopped.error().detail() == "application 'second' needs 'first' and is stopping");
+  CHECK(Eventually(
+      [&] { return node.ApplicationInfo("second").value().state == ApplicationState::kLoaded; }));
+  CHECK(node.StopApplication("first"));
+}
+
+TEST_CASE_FIXTURE(HeldMasters,
+                  "application: once it is asked to stop, nothing that needs it starts") {
   node.StartApplication("first").value();
-  node.Send("fails", End{gen::Reason::Error("broken")}).value();
-  REQUIRE(Eventually([&] { return gate.Entered() == 1; }));
+  Hold("first");
   std::jthread stops([&] { CHECK(node.StopApplication("first")); });
   CHECK(Eventually(
       [&] { return node.ApplicationInfo("first").value().state == ApplicationState::kStopping; }));

@@ -12,8 +12,8 @@
 namespace ergon::node::closed_streams_test {
 namespace {
 
-// Runs `function` in a process of its own, and returns what that returns. `function` must call nothing that takes a lock:
-// other threads may hold that.
+// Runs `function` in a process of its own, and returns what that returns. `function` must call nothing that takes a
+// lock: other threads may hold that.
 template <class Function>
 int InChild(Function function) {
   const pid_t pid = ::fork();

@@ -155,8 +155,8 @@ class EndWaiter final : public gen::ProcessBehavior {
   gen::ProcessHost* host_ = nullptr;
 };
 
-// A process that has ended counts as ended a moment before its thread is given back. Who has waited for its end before is
-// told afterwards.
+// A process that has ended counts as ended a moment before its thread is given back. Who has waited for its end before
+// is told afterwards.
 TEST_CASE("detached: the thread of one that has ended serves the next one") {
   TestNode t;
   std::mutex mutex;

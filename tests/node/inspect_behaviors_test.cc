@@ -90,6 +90,19 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("inspect: a behaviour asks for what a pool tells of itself as a struct") {
+  TestNode t;
+  const gen::PID pool = t.node.Spawn(gen::Factory<InspectedPool>()).value();
+  CHECK(t.Run(t.Spawn(), [pool](Subject& self) {
+    const auto stats = self.InspectAs<act::PoolStats>(pool);
+    REQUIRE(stats);
+    CHECK(stats->size == 2);
+    CHECK(self.Groups().empty());
+    CHECK(self.JoinGroup("inspects"));
+    CHECK(self.Groups() == std::vector<gen::Atom>{"inspects"});
+  }));
+}
+
 TEST_CASE("inspect: a serializer tells of itself, its service when it is asked by its PID") {
   TestNode t;
   const gen::PID pid = t.node.Spawn(act::Serializer::Of(gen::Factory<InspectedActor>())).value();

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -307,6 +309,48 @@ TEST_CASE(
   }
   CHECK(won > 0);
   CHECK(kit::Eventually([&] { return rooms.size() == 0; }));
+}
+
+// A key and a value whose copies tell when they are destroyed; they are copied when they should be moved.
+struct Telling {
+  explicit Telling(int number_in) : number(number_in) {}
+  Telling(const Telling& other) = default;
+  Telling& operator=(const Telling& other) = default;
+  ~Telling() {
+    if (!told || std::exchange(tells, true)) return;
+    told();
+    tells = false;
+  }
+  bool operator==(const Telling& other) const = default;
+  int number;
+  static inline std::function<void()> told;
+  static inline thread_local bool tells = false;
+};
+struct HashOfTelling {
+  std::size_t operator()(const Telling& key) const { return static_cast<std::size_t>(key.number); }
+};
+
+TEST_CASE("key registry: copies of keys and values may use the registry while they are destroyed") {
+  TestNode t;
+  auto keys = gen::KeyRegistry<Telling, Telling, HashOfTelling>::Start(t.node).value();
+  const gen::PID one = t.Spawn();
+  std::atomic<int> told{0};
+  Telling::told = [&told, keys, one]() mutable {
+    (void)keys.Unregister(Telling(99), one);  // waits for all others
+    ++told;
+  };
+  for (int number = 1; number <= 5; ++number) {
+    CHECK(keys.Register(Telling(number), one, Telling(number)));
+  }
+  CHECK(keys.KeysOf(one).size() == 5);
+  CHECK(keys.FindAll(Telling(3)).size() == 1);
+  CHECK(keys.Find(Telling(3))->value.number == 3);
+  CHECK(keys.Unregister(Telling(3), one));
+  CHECK(t.node.Kill(one));
+  CHECK(kit::Eventually([&] { return keys.size() == 0; }));
+  CHECK(told > 5);
+  t.node.Stop();  // the registry's process may still be in a destructor
+  Telling::told = nullptr;
 }
 
 TEST_CASE("key registry: a value may use the registry while it is destroyed") {

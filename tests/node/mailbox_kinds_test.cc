@@ -95,7 +95,13 @@ TEST_CASE("mailbox kinds: Suspend waits for the handler, and knows who is gone")
   CHECK(t.node.Resume(gen::PID()).error() == gen::ErrProcessUnknown);
   const gen::PID asker = t.Spawn();
   CHECK(t.Run(asker, [&](Subject& self) {
-    CHECK(self.Node().Suspend(asker).error() == gen::ErrNotAllowed);
+    const gen::Error suspend = self.Node().Suspend(asker).error();
+    CHECK(suspend == gen::ErrNotAllowed);
+    CHECK(suspend.detail().starts_with("Node::Suspend would block"));
+    CHECK(self.Node().Resume(asker).error().detail().starts_with("Node::Resume would block"));
+    CHECK(self.Node().Inspect(asker).error().detail().starts_with("Node::Inspect would block"));
+    const gen::Error spawn = self.Node().SpawnRegister("a", Make({})).error();
+    CHECK(spawn.detail().starts_with("Node::SpawnRegister would block"));
   }));
 }
 

@@ -42,10 +42,10 @@ void CheckAllRefused(Subject& self, gen::PID other) {
   CheckRefused(self.SendResponse(other, self.MakeRef(), 1), "SendResponse");
   CheckRefused(self.HandOver(other, other, self.MakeRef()), "HandOver");
   CheckRefused(self.Call<int>(other, 1), "Call");
-  CheckRefused(self.Inspect(other), "Call");
+  CheckRefused(self.Inspect(other), "Inspect");
   CheckRefused(self.Request(other, 1), "Request");
   CheckRefused(self.Spawn(Make({})), "Spawn");
-  CheckRefused(self.SpawnRegister("name", Make({})), "Spawn");
+  CheckRefused(self.SpawnRegister("name", Make({})), "SpawnRegister");
   CheckRefused(self.RegisterName("name"), "RegisterName");
   CheckRefused(self.UnregisterName(), "UnregisterName");
   CheckRefused(self.CreateAlias(), "CreateAlias");
@@ -148,7 +148,7 @@ TEST_CASE("misuse: a process that would be suspended with a gen::Mutex ends inst
   };
   const std::vector<Misuse> cases = {
       {"Call", [&](Subject& self) { (void)self.Call<bool>(other, Do{[](Subject&) {}}); }},
-      {"Call", [&](Subject& self) { (void)self.Inspect(other); }},
+      {"Inspect", [&](Subject& self) { (void)self.Inspect(other); }},
       {"Sleep", [](Subject& self) { (void)self.Sleep(1us); }},
       {"Yield", [](Subject& self) { self.Yield(); }},
       {"Spawn", [](Subject& self) { (void)self.Spawn(Make({})); }},

@@ -1,4 +1,5 @@
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -111,6 +112,27 @@ TEST_CASE("request: what fails at once returns the error and nothing comes later
   hold = false;
   CHECK(test.Run(asker, [](Subject&) {}).value());
   CHECK(outcomes.notes.size() == 0);
+}
+
+TEST_CASE("request: what could not be sent is given back") {
+  struct Order {
+    std::unique_ptr<int> number;
+  };
+  TestNode test;
+  const gen::PID asker = test.Spawn();
+  const gen::PID gone = test.Spawn();
+  REQUIRE(test.node.Kill(gone));
+  REQUIRE(test.Ended(gone));
+  CHECK(test.Run(asker, [&](Subject& self) {
+    Order order{std::make_unique<int>(7)};
+    CHECK(self.Request(gone, std::move(order)).error() == gen::ErrProcessTerminated);
+    REQUIRE(order.number != nullptr);  // NOLINT(bugprone-use-after-move)
+    CHECK(self.Request("nobody", std::move(order)).error() == gen::ErrProcessUnknown);
+    REQUIRE(order.number != nullptr);  // NOLINT(bugprone-use-after-move)
+    CHECK(*order.number == 7);
+    CHECK(self.Request(asker, std::move(order)));
+    CHECK(order.number == nullptr);  // NOLINT(bugprone-use-after-move)
+  }));
 }
 
 TEST_CASE("request: a callee that ends is told at once, with its reason") {

@@ -27,7 +27,8 @@ TEST_CASE("running time: what its turns took, not what it waited; and its turns"
     const gen::PID pid = t.Spawn({}, {.detached = detached});
     const gen::PID other = t.Spawn();
     kit::Gate gate(t.node);
-    // A turn counts when it is over, which is told by the number of turns only: a thread may be held up in its last step.
+    // A turn counts when it is over, which is told by the number of turns only: a thread may be held up in its last
+    // step.
     const auto eventually_turns = [&](std::uint64_t turns) {
       return kit::Eventually([&] { return t.node.ProcessInfo(pid)->turns == turns; });
     };

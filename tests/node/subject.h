@@ -62,8 +62,10 @@ class Subject : public act::Actor {
   using Actor::EnvList;
   using Actor::Forward;
   using Actor::GroupMembers;
+  using Actor::Groups;
   using Actor::HandOver;
   using Actor::Inspect;
+  using Actor::InspectAs;
   using Actor::JoinGroup;
   using Actor::Leader;
   using Actor::LeaveGroup;

@@ -195,8 +195,9 @@ TEST_CASE("without memory: who cannot wait for room in a mailbox does not stand 
   }
 }
 
-// A process with a full mailbox, which holds one of the two workers of its node until the gate is open. So another process
-// goes on in the thread in which it began to wait, and what it allocates next is the text of the error of its wait.
+// A process with a full mailbox, which holds one of the two workers of its node until the gate is open. So another
+// process goes on in the thread in which it began to wait, and what it allocates next is the text of the error of its
+// wait.
 struct Full {
   Full() {
     t.Begin(pid, [enter = gate.Holder()](Subject&) { enter(); });

@@ -73,8 +73,8 @@ TEST_CASE(
   }
 }
 
-// Ends a pool while threads send to it, some of which wait for room. Returns how many messages were accepted, and how many
-// of these were not handled.
+// Ends a pool while threads send to it, some of which wait for room. Returns how many messages were accepted, and how
+// many of these were not handled.
 struct Accepted {
   std::int64_t all = 0;
   std::int64_t lost = 0;

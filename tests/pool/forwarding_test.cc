@@ -26,6 +26,7 @@ using kit::Job;
 using kit::ManagedPool;
 using kit::Prober;
 using kit::Sequence;
+using namespace std::chrono_literals;
 
 TEST_CASE("A normal send to the pool is handled by exactly one worker; it sees the sender") {
   kit::NodeFixture fixture;
@@ -204,6 +205,26 @@ TEST_CASE("High and max messages and calls are handled by the pool itself") {
     CHECK(fixture.pools->messages.Values() == std::vector<int>{2});
     CHECK(fixture.workers->jobs.SortedValues() == std::vector<int>{1, 3});
   }
+}
+
+TEST_CASE("Timers of high and max priority are for the pool itself, others for workers") {
+  kit::NodeFixture fixture;
+  auto pool = fixture.StartPool(2);
+  const auto to = pool.pid();
+  CHECK(fixture.node.SendAfter(to, Job{1}, 0ns, MessagePriority::kHigh));
+  CHECK(pool.Run<bool>([to](ManagedPool& self) -> gen::Result<bool> {
+    auto handle = self.SendAfter(to, Job{2}, 0ns, MessagePriority::kMax);
+    if (handle) handle = self.SendEvery(to, Job{3}, 1ms, MessagePriority::kHigh);
+    if (handle) handle = self.SendAfter(to, Job{4}, 0ns);
+    return handle ? gen::Result<bool>(true) : handle.error();
+  }));
+  const auto has_handled = [&](std::ptrdiff_t times, int value) {
+    const std::vector<int> own = fixture.pools->messages.Values();
+    return std::count(own.begin(), own.end(), value) >= times;
+  };
+  CHECK(Eventually([&] { return has_handled(1, 1) && has_handled(1, 2) && has_handled(2, 3); }));
+  REQUIRE(pool.EventuallyHandled(1));
+  CHECK(fixture.workers->jobs.Values() == std::vector<int>{4});
 }
 
 TEST_CASE("What the pool does not handle itself is logged with its type") {

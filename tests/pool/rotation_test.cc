@@ -1,5 +1,5 @@
-// The exact rotation while others push into the same mailboxes, so that pushes may fail and are tried again: each of them must
-// keep its turn.
+// The exact rotation while others push into the same mailboxes, so that pushes may fail and are tried again: each of
+// them must keep its turn.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A pool that sizes itself, under many interleavings: no message is lost, its numbers stay within their bounds, and it comes
-// to rest.
+// A pool that sizes itself, under many interleavings: no message is lost, its numbers stay within their bounds, and it
+// comes to rest.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The policy by which a pool sizes itself, alone, in front of a modelled pool: loads of many shapes, and a database that
-// does not do more at once than it can.
+// The policy by which a pool sizes itself, alone, in front of a modelled pool: loads of many shapes, and a database
+// that does not do more at once than it can.
 #include <doctest/doctest.h>
 
 #include <algorithm>

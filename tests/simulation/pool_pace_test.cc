@@ -165,8 +165,8 @@ TEST_CASE("pool pace: the error of the estimate, load by load") {
 }
 
 TEST_CASE("pool pace: an admission limit goes by the same estimate, also when threads are rare") {
-  // Each turn takes the only thread some milliseconds, in which a handler's own time is nothing: what a message waits for
-  // is the pace at which its worker gets a turn.
+  // Each turn takes the only thread some milliseconds, in which a handler's own time is nothing: what a message waits
+  // for is the pace at which its worker gets a turn.
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     CAPTURE(seed);
     Simulation sim(seed, {.turn_time_most = 10ms, .throughput_most = 1});

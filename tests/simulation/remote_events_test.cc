@@ -1,5 +1,5 @@
-// Events of another node under many interleavings of subscriptions, ends, cuts and values that wait: a subscriber gets each
-// value once and in order, and misses none that was kept when it subscribed again.
+// Events of another node under many interleavings of subscriptions, ends, cuts and values that wait: a subscriber gets
+// each value once and in order, and misses none that was kept when it subscribed again.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -34,9 +34,9 @@ inline void CheckOneForEachPeriod(const std::vector<double>& times, double perio
   }
 }
 
-// Checks that the number changes its direction at most once for each `period`, in seconds, and two: a shrink, and a step of
-// the load right after it. Growth that is no help is undone as soon as that is known, which is no turn, but happens
-// at most once for each period, too.
+// Checks that the number changes its direction at most once for each `period`, in seconds, and two: a shrink, and a
+// step of the load right after it. Growth that is no help is undone as soon as that is known, which is no turn, but
+// happens at most once for each period, too.
 inline void CheckTurns(const std::vector<SizeChange>& changes, double period) {
   std::vector<double> turns;
   std::vector<double> undone;

@@ -46,8 +46,9 @@ struct SimulationOptions {
   // How many messages a turn handles at most, 1..4096.
   int throughput_most = 32;
   // The most turns of one RunUntilIdle or the like, and the most steps in a row without one, as those of timers whose
-  // messages nobody takes; more than 0. Beyond them something never comes to rest, and the program aborts. A RunFor of a
-  // finite time takes as many steps without a turn as it has. The node's functions that wait, as Call, take 10 million turns.
+  // messages nobody takes; more than 0. Beyond them something never comes to rest, and the program aborts. A RunFor of
+  // a finite time takes as many steps without a turn as it has. The node's functions that wait, as Call, take 10
+  // million turns.
   std::uint64_t turns_most = 10'000'000;
   // For tests of Ergon itself: how its nodes reach each other. It cannot be dist::Erlang, which needs threads of its
   // own. Null: not at all.

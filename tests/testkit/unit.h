@@ -142,7 +142,8 @@ class Unit {
 
   // Returns the requests (Process::Request) of the process that are not answered yet, the oldest first.
   [[nodiscard]] std::vector<gen::Ref> OpenRequests() const;
-  // Answers one of these requests, with the value, a gen::Error or a gen::Result. Throws std::logic_error if the request is not open.
+  // Answers one of these requests, with the value, a gen::Error or a gen::Result. Throws std::logic_error if the
+  // request is not open.
   template <class T>
   void Respond(gen::Ref ref, T&& value) {
     Answer(ref, MakeAnswer(std::forward<T>(value)));

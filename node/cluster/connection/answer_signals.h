@@ -31,9 +31,9 @@ namespace ergon::dist {
   return signal;
 }
 
-// Sends the answer `payload`, as AnswerTo says. If it is larger than the peer takes, or there is no memory for it, returns the
-// error, and sends the answer that `instead` makes, so that the caller does not wait in vain. With the lock. Returns
-// kNoConnection if the connection is down.
+// Sends the answer `payload`, as AnswerTo says. If it is larger than the peer takes, or there is no memory for it,
+// returns the error, and sends the answer that `instead` makes, so that the caller does not wait in vain. With the
+// lock. Returns kNoConnection if the connection is down.
 template <class Instead>
 gen::Result<void> SendAnswerOr(Connection& connection, const PeerState::Request& request,
                                gen::PID from, std::string_view payload, Instead&& instead) {

@@ -49,8 +49,8 @@ enum class SentAs : std::uint8_t {
 //
 // Signals may be sent from the beginning; they wait until the connection is up.
 //
-// All bytes that wait to be sent count. When a signal is to be sent and more than Settings::max_queued_bytes wait, the peer
-// is given up. Above Settings::send_queue_bytes
+// All bytes that wait to be sent count. When a signal is to be sent and more than Settings::max_queued_bytes wait, the
+// peer is given up. Above Settings::send_queue_bytes
 //  - messages and requests of this node wait, see Accepts;
 //  - a peer that takes next to nothing of the bytes for Settings::tick_time is gone, whatever it sends meanwhile.
 // When as many bytes of answers wait, no frame is handled that would make this node answer more, see ReadHold.
@@ -87,8 +87,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Does nothing if the connection is down, or given up. The thread of the network writes what is sent, later.
   void Send(const Signal& signal, SentAs as);
   // Sends a signal with any payload. Returns kIncorrect if its frame is larger than the peer takes (see CheckFrame),
-  // and kNoConnection if the connection is down; nothing is sent then. If more waits than max_queued_bytes, this gives the
-  // connection up, and returns success: whoever is concerned is told of its loss.
+  // and kNoConnection if the connection is down; nothing is sent then. If more waits than max_queued_bytes, this gives
+  // the connection up, and returns success: whoever is concerned is told of its loss.
   [[nodiscard]] gen::Result<void> TrySend(const Signal& signal, SentAs as);
   // Send the frame of a message, see OpenMessage and CheckFrame, whose last bytes may be in `rest`; and the frame of a
   // request, whose sender waits. The connection is not down, see Connections::With.

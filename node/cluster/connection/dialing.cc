@@ -79,7 +79,7 @@ gen::Result<void> DialAttempt::Connect() {
 
 gen::Result<void> DialAttempt::TryToConnect(const std::string& alive, const std::string& host) {
   step_ = fmt::format("looking up the host '{}'", host);
-  const Addresses addresses = lookup_.Find(host);
+  const Addresses addresses = OfFamilyFirst(lookup_.Find(host), settings_.listen_address);
   limit_.Check();
   step_ = fmt::format("asking EPMD at {}:{} for '{}'", host, settings_.epmd_port, alive);
   const auto node = AskEpmd(addresses, alive);

@@ -1,5 +1,6 @@
 #include <ergon/node/cluster/connection/host_lookups.h>
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 
@@ -89,6 +90,13 @@ void HostLookups::Tell(Waiter& waiter, std::error_code error, Addresses addresse
              [handler = std::move(waiter.handler), error, addresses = std::move(addresses)] {
                handler(error, addresses);
              });
+}
+
+Addresses OfFamilyFirst(Addresses addresses, const asio::ip::address& like) {
+  std::ranges::stable_partition(addresses, [&like](const asio::ip::address& address) {
+    return address.is_v6() == like.is_v6();
+  });
+  return addresses;
 }
 
 Addresses HostLookup::Find(const std::string& host) {

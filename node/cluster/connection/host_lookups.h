@@ -21,6 +21,10 @@ namespace ergon::dist {
 
 using Addresses = std::vector<asio::ip::address>;
 
+// Returns the addresses of the family of `like` first, else in their order. They are tried one after the other, and one
+// behind a firewall that answers nothing takes all the time there is; a cluster listens on one family mostly.
+[[nodiscard]] Addresses OfFamilyFirst(Addresses addresses, const asio::ip::address& like);
+
 // The system's look-up cannot be cancelled, and takes as long as it wants. So each host has a thread of its own, for
 // which neither other look-ups nor the end of the node have to wait. Any thread.
 class HostLookups : public std::enable_shared_from_this<HostLookups> {

@@ -50,8 +50,8 @@ class ReadHold {
     const bool is_of_held = signal.from && senders_.contains(SenderOf(signal));
     return is_of_nobody || is_of_held || MayBeAnswered(signal, max_depth);
   }
-  // Returns whose signal it is, for Put. The processes of third nodes go without their nodes, whose names may become known
-  // between two of their messages.
+  // Returns whose signal it is, for Put. The processes of third nodes go without their nodes, whose names may become
+  // known between two of their messages.
   [[nodiscard]] static gen::PID SenderOf(const Signal& signal) {
     gen::PID from = signal.from;
     if (signal.is_of_another) from.node = {};
@@ -59,8 +59,8 @@ class ReadHold {
   }
   // Puts the frame of a signal aside, with its length. Returns false if there is no room for it.
   bool Put(std::string_view frame, gen::PID sender);
-  // Returns whether the frame that was refused last need not be refused again, for which it would be parsed anew: it fits,
-  // or nothing is put aside.
+  // Returns whether the frame that was refused last need not be refused again, for which it would be parsed anew: it
+  // fits, or nothing is put aside.
   [[nodiscard]] bool HasRoomForRefused() const noexcept {
     return IsEmpty() || bytes_ + refused_ <= kMostTimes * bound_;
   }

@@ -45,9 +45,11 @@ void Stream::Connect(const Addresses& addresses, std::uint16_t port) {
   for (const auto& address : addresses) {
     asio::error_code ignored;
     socket_.close(ignored);
-    socket_.open(address.is_v6() ? asio::ip::tcp::v6() : asio::ip::tcp::v4());
-    KeepFromChildren(socket_.native_handle());
+    bool was_open = false;  // a family that the machine does not have cannot be opened
     try {
+      socket_.open(address.is_v6() ? asio::ip::tcp::v6() : asio::ip::tcp::v4());
+      was_open = true;
+      KeepFromChildren(socket_.native_handle());
       tasks_.Await(Cancelling(), [&](auto handler) {
         socket_.async_connect({address, port}, std::move(handler));
       });
@@ -55,8 +57,8 @@ void Stream::Connect(const Addresses& addresses, std::uint16_t port) {
       return;
     } catch (const std::system_error&) {
       problem = std::current_exception();
+      if (was_open && !socket_.is_open()) break;  // by Close
     }
-    if (!socket_.is_open()) break;  // by Close
   }
   if (problem != nullptr) std::rethrow_exception(problem);
 }

@@ -273,7 +273,8 @@ void RemoteCode::Reply(const RemoteJob& job, gen::PID pid) {
     if (!is_lost) {
       PeerState& peer = job.connection->peer_state();
       if ((job.links & kMonitored) != 0) {
-        // A peer that asks twice with one reference has only one monitor: the other process would outlive the connection.
+        // A peer that asks twice with one reference has only one monitor: the other process would outlive the
+        // connection.
         is_lost = !peer.watchers.Add({job.number, job.caller, pid}, job.reference);
       }
       if ((job.links & kLinked) != 0) (void)peer.links.Link({pid, job.caller});

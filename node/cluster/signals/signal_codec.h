@@ -47,8 +47,8 @@ void AppendTick(std::string& out);
 // An operation with a trace token (seq_trace) gives the same signal as the operation without, and the token.
 [[nodiscard]] gen::Result<Signal> ParseFrame(std::string_view frame, const Peers& peers,
                                              std::size_t max_depth);
-// Returns whether the bytes are what most messages are: a version byte and one binary, as of a string or a packed value.
-// The length of the binary shows that nothing follows.
+// Returns whether the bytes are what most messages are: a version byte and one binary, as of a string or a packed
+// value. The length of the binary shows that nothing follows.
 [[nodiscard]] inline bool IsOneBinary(std::string_view bytes) noexcept {
   constexpr std::size_t kBinaryHeadBytes = 2 + 4;
   if (bytes.size() <= kBinaryHeadBytes || bytes[0] != kTermVersion) return false;
@@ -58,8 +58,8 @@ void AppendTick(std::string& out);
   return tag == TermTag::kBitBinary && size != 0 && bytes.size() == kBinaryHeadBytes + 1 + size &&
          bytes[kBinaryHeadBytes] == 8;
 }
-// Takes the message behind the control tuple as the payload of the signal. `rest` is the rest of the frame, which is not
-// empty and begins with the version byte; the payload is without that byte. Has the errors of ParseFrame.
+// Takes the message behind the control tuple as the payload of the signal. `rest` is the rest of the frame, which is
+// not empty and begins with the version byte; the payload is without that byte. Has the errors of ParseFrame.
 [[nodiscard]] gen::Result<void> TakePayload(std::string_view rest, std::size_t max_depth,
                                             Signal& signal);
 // Ends the connection of who has sent it: called by who handles a signal, on the thread of the network.

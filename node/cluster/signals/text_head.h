@@ -8,8 +8,8 @@
 
 namespace ergon::dist {
 
-// Returns what stands before the text in the frame of a message from one process to another: what OpenMessage, a binary's
-// head and CloseFrame write. The lengths of a text of 4 GiB or more are wrong: the caller sends none.
+// Returns what stands before the text in the frame of a message from one process to another: what OpenMessage, a
+// binary's head and CloseFrame write. The lengths of a text of 4 GiB or more are wrong: the caller sends none.
 //
 // The memory belongs to the calling thread and is used again by its next call: until then the caller must not suspend
 // its process, nor call a user's code. A stream of messages between the same two processes has the same head each time,

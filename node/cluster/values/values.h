@@ -30,9 +30,9 @@ class Values {
  public:
   static constexpr std::size_t kUsualNewAtoms = 100'000;
 
-  // `max_new_atoms`: how many atoms terms may make; atoms are never freed. `max_term_depth`: of a dist::Term in a packed
-  // value. Throws std::invalid_argument if two registered types have the same tag and number of fields, or the same
-  // keys, with a text that names both; and if a type is registered with two priorities.
+  // `max_new_atoms`: how many atoms terms may make; atoms are never freed. `max_term_depth`: of a dist::Term in a
+  // packed value. Throws std::invalid_argument if two registered types have the same tag and number of fields, or the
+  // same keys, with a text that names both; and if a type is registered with two priorities.
   explicit Values(const gen::WireTypes& types, std::size_t max_new_atoms = kUsualNewAtoms,
                   Absent absent = Absent::kUndefined,
                   std::size_t max_term_depth = ReadLimits().max_term_depth);

@@ -59,14 +59,19 @@ void WriteArchive::Close() {
 // ---- reading
 
 ReadArchive::ReadArchive(detail::ValueReader& reader, std::string_view tag)
-    : reader_(reader), nesting_(reader.problem), tag_(tag), begin_(reader.in), entries_(reader.in) {
+    : reader_(reader), nesting_(reader.problem), tag_(tag), begin_(reader.in) {
   if (!nesting_) return;
+  std::size_t entries = 0;
   if (!tag_.empty()) {
     EnterTagged();
-  } else if (!reader_.in.EnterMap(size_)) {
+  } else if (!reader_.in.EnterMap(entries)) {
     reader_.Expected("a map");
+  } else if (entries > detail::MapEntries::kMost) {
+    reader_.Expected(fmt::format("a map with {} entries at most", detail::MapEntries::kMost),
+                     begin_);
+  } else {
+    entries_.emplace(reader_.in, entries);
   }
-  entries_ = reader_.in;
 }
 
 void ReadArchive::EnterTagged() {
@@ -98,27 +103,11 @@ ReadArchive::Found ReadArchive::Begin(const char* name, bool may_be_missing) {
     reader_.problem.Fail(fmt::format("field {} has no name, as those of a map must", count_));
     return Found::kProblem;
   }
-  if (Find(name)) return Found::kValue;
+  if (entries_->Find(name)) return Found::kValue;
   if (may_be_missing) return Found::kAbsent;
   reader_.problem.Fail("missing");
   Locate(name);
   return Found::kProblem;
-}
-
-bool ReadArchive::Find(std::string_view key) {
-  // Most often it is the one behind the last, so it begins there.
-  for (std::size_t looked_at = 0; looked_at != size_; ++looked_at) {
-    if (index_ == size_) {
-      reader_.in = entries_;
-      index_ = 0;
-    }
-    ++index_;
-    const bool found = reader_.in.NextIsAtom(key);
-    reader_.in.Skip();
-    if (found) return true;
-    reader_.in.Skip();
-  }
-  return false;
 }
 
 void ReadArchive::Locate(const char* name) {
@@ -128,10 +117,7 @@ void ReadArchive::Locate(const char* name) {
 bool ReadArchive::Close() {
   if (reader_.problem.failed()) return false;
   if (tag_.empty()) {
-    for (; index_ != size_; ++index_) {
-      reader_.in.Skip();
-      reader_.in.Skip();
-    }
+    entries_->Leave();
     return true;
   }
   return index_ == size_ ||

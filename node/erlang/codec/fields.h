@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -11,6 +12,7 @@
 
 #include <ergon/core/messages/type_descriptor.h>
 #include <ergon/node/erlang/codec/codec.h>
+#include <ergon/node/erlang/codec/map_entries.h>
 
 namespace ergon::dist {
 
@@ -174,18 +176,16 @@ class ReadArchive : public detail::FieldVisitor<ReadArchive> {
 
   void EnterTagged();
   Found Begin(const char* name, bool may_be_missing);
-  // Goes to the value of a key. Returns false if there is none.
-  bool Find(std::string_view key);
   void Locate(const char* name);
 
   detail::ValueReader& reader_;
   const detail::Nesting nesting_;
   const std::string_view tag_;  // empty: a map
   const TermReader begin_;
-  TermReader entries_;     // of a map, the first one
-  std::size_t size_ = 0;   // elements behind the tag, or entries
-  std::size_t index_ = 0;  // of the element or entry that is next
-  std::size_t count_ = 0;  // of the fields so far
+  std::optional<detail::MapEntries> entries_;  // of a map
+  std::size_t size_ = 0;                       // elements of a tuple, behind the tag
+  std::size_t index_ = 0;                      // of the element that is next
+  std::size_t count_ = 0;                      // of the fields so far
 };
 
 // Finds out which fields a type has.

@@ -1,9 +1,12 @@
 #include <ergon/node/erlang/terms/canonical.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <utility>
 #include <vector>
+
+#include <openssl/sha.h>
 
 #include <ergon/node/erlang/terms/big_endian.h>
 #include <ergon/node/erlang/terms/reader.h>
@@ -16,6 +19,9 @@ namespace {
 // Bytes that no term begins with.
 constexpr char kEndOfList = 0;
 constexpr char kTail = 1;
+constexpr char kDigest = 2;
+
+constexpr std::size_t kLarge = 64;  // bytes
 
 TermTag TagAt(std::string_view term) { return TermTag{static_cast<std::uint8_t>(term[0])}; }
 
@@ -75,12 +81,25 @@ class Rewriter {
       entries.emplace_back(written.substr(key, level.parts[i + 1] - key),
                            written.substr(key, level.parts[i + 2] - key));
     }
-    // Many come so. Others are copied once more, with all that is in them, for each map around them that does not.
-    if (std::is_sorted(entries.begin(), entries.end())) return;
+    // In a map that is in another one a large entry is a digest, so that no map copies what is in those in it.
+    const bool is_inner = --open_maps_ != 0;
+    const auto is_large = [is_inner](const auto& its) {
+      return is_inner && its.second.size() > kLarge;
+    };
+    const bool is_sorted = std::is_sorted(entries.begin(), entries.end());
+    if (is_sorted && std::none_of(entries.begin(), entries.end(), is_large))
+      return;  // as many come
     std::sort(entries.begin(), entries.end());
     std::string sorted;
-    for (const auto& [key, entry] : entries) sorted += entry;
-    out_.replace(level.begin, sorted.size(), sorted);
+    for (const auto& its : entries)
+      is_large(its) ? AppendDigest(sorted, its.second) : (void)(sorted += its.second);
+    out_.replace(level.begin, std::string::npos, sorted);
+  }
+  static void AppendDigest(std::string& out, std::string_view entry) {
+    std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+    (void)SHA256(reinterpret_cast<const unsigned char*>(entry.data()), entry.size(), digest.data());
+    out += kDigest;
+    out.append(digest.begin(), digest.end());
   }
 
   void Open(TermKind kind, std::size_t terms) {
@@ -90,6 +109,7 @@ class Rewriter {
     out_ += static_cast<char>(tag);
     if (kind != TermKind::kList) AppendBigEndian(out_, static_cast<std::uint64_t>(terms));
     open_.push_back({kind, terms, false, out_.size(), {}});
+    if (kind == TermKind::kMap) ++open_maps_;
   }
 
   void Term();
@@ -99,6 +119,7 @@ class Rewriter {
   TermReader in_;
   std::string out_;
   std::vector<Level> open_;
+  std::size_t open_maps_ = 0;
 };
 
 void Rewriter::Integer() {

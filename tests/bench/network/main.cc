@@ -1,4 +1,5 @@
-// ergon-bench-network: one side of a measurement of scripts/bench --network. A client prints nanoseconds of one operation.
+// ergon-bench-network: one side of a measurement of scripts/bench --network. A client prints nanoseconds of one
+// operation.
 #include <cstdio>
 #include <exception>
 #include <string>

@@ -11,15 +11,15 @@ namespace ergon::bench {
 inline constexpr std::size_t kPayloadBytes = 16;
 
 // A node with the processes `echo`, which answers a binary with itself, `counter`, which counts messages and answers
-// `count` with their number since the last time, and those that attackers want (tests/cluster/victim.h). Prints "ready"; ends
-// with its standard input. It listens at `port`, 0: any, and has what attackers call (fire.h).
+// `count` with their number since the last time, and those that attackers want (tests/cluster/victim.h). Prints
+// "ready"; ends with its standard input. It listens at `port`, 0: any, and has what attackers call (fire.h).
 void Serve(const std::string& name, std::uint16_t port);
 
 // These return the nanoseconds of one, or more. Throw std::runtime_error when something went wrong.
 // Calls `echo`, again when it has the answer.
 double MeasureCalls(const std::string& name, const std::string& peer, std::int64_t count);
-// The same; how long single calls take, in nanoseconds, of those that are answered. After each hundredth one the connection is
-// ended and made again; how long that takes at most.
+// The same; how long single calls take, in nanoseconds, of those that are answered. After each hundredth one the
+// connection is ended and made again; how long that takes at most.
 struct Latency {
   double p50 = 0;
   double p99 = 0;

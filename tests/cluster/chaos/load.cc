@@ -104,8 +104,8 @@ class Sender {
     return false;
   }
 
-  // The answer comes when all that was sent before is in the receiver's mailbox, unless the connection was lost: then the
-  // notice is there before.
+  // The answer comes when all that was sent before is in the receiver's mailbox, unless the connection was lost: then
+  // the notice is there before.
   void Finish(int number) {
     if (tight_) {
       (void)self_.Call<gen::PID>(peer_.Process(kSink), gen::Atom("who"), kPatient);
@@ -335,8 +335,8 @@ class Watcher {
   std::string link_;                          // its name; empty: none
 };
 
-// Subscribes to the event of another node, for a while or until it is told of an end. Each subscription has a process of
-// its own, so that no value of a former one is in its mailbox.
+// Subscribes to the event of another node, for a while or until it is told of an end. Each subscription has a process
+// of its own, so that no value of a former one is in its mailbox.
 class Subscriber {
  public:
   Subscriber(gen::Process& self, Stage& stage, Peer peer, std::string name, std::uint64_t seed)

@@ -1,5 +1,5 @@
-// ergon-chaos: three nodes under load, cut off, held up, stopped and killed, and the proof that each message was handled,
-// answered with an error, or covered by a noconnection signal. README.md tells more.
+// ergon-chaos: three nodes under load, cut off, held up, stopped and killed, and the proof that each message was
+// handled, answered with an error, or covered by a noconnection signal. README.md tells more.
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>

@@ -1,4 +1,5 @@
-// What the nodes send to each other. How they look in Erlang: erlang_node.escript. Between two nodes of Ergon some are packed.
+// What the nodes send to each other. How they look in Erlang: erlang_node.escript. Between two nodes of Ergon some are
+// packed.
 #pragma once
 
 #include <atomic>
@@ -72,8 +73,8 @@ struct Ask {
     CountPacked<Archive>();
   }
 };
-// The same between nodes of Ergon, with no other form than the packed one: who asks waits until the other node has said that
-// it packs it.
+// The same between nodes of Ergon, with no other form than the packed one: who asks waits until the other node has said
+// that it packs it.
 struct PackedAsk : Ask {
   using Reply = std::int64_t;
 };

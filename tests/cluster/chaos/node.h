@@ -15,8 +15,8 @@
 
 namespace ergon::chaos {
 
-// The words after "node": NAME INCARNATION LEDGER EPMD_PORT TICK_MS SEED TLS PEER...; TLS: a folder with node.pem, node.key and
-// ca.pem, or empty
+// The words after "node": NAME INCARNATION LEDGER EPMD_PORT TICK_MS SEED TLS PEER...; TLS: a folder with node.pem,
+// node.key and ca.pem, or empty
 int RunNode(int count, char** words);
 
 }  // namespace ergon::chaos

@@ -236,8 +236,8 @@ TEST_CASE("envelope pool: after a burst the memory returns, freed by another thr
   CHECK(EnvelopePoolUsage().mapped_bytes <= before + kKept);
 }
 
-// Whether the memory of a burst stays. Not if a burst takes longer than its memory stays, or has mapped more than it has
-// used.
+// Whether the memory of a burst stays. Not if a burst takes longer than its memory stays, or has mapped more than it
+// has used.
 bool Stays(EnvelopeReserve& reserve) {
   std::size_t full = 0;
   InThread([&] {

@@ -1,12 +1,8 @@
 #include <atomic>
-#include <future>
 #include <optional>
 #include <string>
 #include <thread>
 
-#include <ergon/gen/blocking.h>
-
-#include <kit/gate.h>
 #include <kit/prober.h>
 #include <node/subject.h>
 
@@ -235,119 +231,6 @@ TEST_CASE("names: a process gives up its own name only, while others move that n
     CHECK(self.RegisterName("moved"));
     CHECK(self.UnregisterName());
   }));
-}
-
-TEST_CASE("names: a thread that spawns waits for one that was killed, and is still in a handler") {
-  kit::ThreadGate gate;
-  TestNode t;
-  const gen::PID held = t.node.SpawnRegister("held", Make({})).value();
-  t.Begin(held, [&gate](Subject&) {
-    const gen::Blocking blocking;
-    gate.Enter();
-  });
-  CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
-  CHECK(t.node.SpawnRegister("held", Make({})).error() == gen::ErrTaken);  // nobody has killed it
-  CHECK(t.node.Kill(held));
-  CHECK(t.node.SpawnRegister("held", Make({}), {.init_timeout = 1ms}).error() == gen::ErrTaken);
-  std::atomic<bool> begins{false};
-  auto next = std::async(std::launch::async, [&] {
-    begins = true;
-    return t.node.SpawnRegister("held", Make({}), {.init_timeout = gen::kInfinite});
-  });
-  while (!begins) std::this_thread::yield();
-  gate.Open();
-  const auto pid = next.get();
-  REQUIRE(pid);
-  CHECK(t.node.Resolve("held").value() == *pid);
-}
-
-TEST_CASE("names: a thread that spawns waits for one that its parent takes along") {
-  for (const bool is_linked : {true, false}) {
-    CAPTURE(is_linked);
-    kit::ThreadGate gate;
-    TestNode t;
-    const gen::PID top = t.Spawn();
-    gen::PID parent;
-    gen::PID held;
-    CHECK(t.Run(
-        top, [&](Subject& self) { parent = self.Spawn(Make({}), {.link_parent = true}).value(); }));
-    CHECK(t.Run(parent, [&](Subject& self) {
-      held = self.SpawnRegister("held", Make({}), {.link_parent = is_linked}).value();
-    }));
-    t.Begin(held, [&gate](Subject&) {
-      const gen::Blocking blocking;
-      gate.Enter();
-    });
-    CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
-    CHECK(t.node.Kill(top));
-    REQUIRE(t.Ended(parent));
-    const auto spawn = [&](std::chrono::nanoseconds timeout) {
-      return t.node.SpawnRegister("held", Make({}), {.init_timeout = timeout});
-    };
-    if (is_linked) {
-      CHECK(spawn(1ms).error() == gen::ErrTaken);
-      std::atomic<bool> begins{false};
-      auto next = std::async(std::launch::async, [&] {
-        begins = true;
-        return spawn(gen::kInfinite);
-      });
-      while (!begins) std::this_thread::yield();
-      gate.Open();
-      const auto pid = next.get();
-      REQUIRE(pid);
-      CHECK(t.node.Resolve("held").value() == *pid);
-    } else {
-      CHECK(spawn(gen::kInfinite).error() == gen::ErrTaken);  // it goes on
-      gate.Open();
-    }
-  }
-}
-
-TEST_CASE("names: who ends and spawns under the name of its child does not wait for itself") {
-  Notes<gen::Error> errors;
-  TestNode t;
-  const gen::PID top = t.Spawn();
-  gen::PID parent;
-  CHECK(t.Run(top, [&](Subject& self) {
-    parent = self.Spawn(Make({.terminate =
-                                  [&errors](Subject& ending, const gen::Reason&) {
-                                    const auto next = ending.SpawnRegister(
-                                        "held", Make({}), {.init_timeout = gen::kInfinite});
-                                    errors.Add(next ? gen::Error("spawned") : next.error());
-                                  }}),
-                        {.link_parent = true})
-                 .value();
-  }));
-  CHECK(t.Run(parent, [](Subject& self) {
-    CHECK(self.SpawnRegister("held", Make({}), {.link_parent = true}));
-  }));
-  CHECK(t.node.SendExit(top, gen::Reason::Error("enough")));
-  REQUIRE(t.Ended(parent));
-  CHECK(errors.All() == std::vector<gen::Error>{gen::ErrTaken});
-}
-
-TEST_CASE("names: a child waits for a parent that was killed, and is still in a handler") {
-  kit::ThreadGate gate;
-  TestNode t;
-  const gen::PID held = t.node.SpawnRegister("held", Make({})).value();
-  gen::PID child;
-  CHECK(t.Run(held, [&](Subject& self) { child = self.Spawn(Make({})).value(); }));
-  t.Begin(held, [&gate](Subject&) {
-    const gen::Blocking blocking;
-    gate.Enter();
-  });
-  CHECK(kit::Eventually([&] { return gate.Entered() == 1; }));
-  CHECK(t.node.Kill(held));
-  std::atomic<bool> begins{false};
-  auto next = std::async(std::launch::async, [&] {
-    return t.Run(child, [&](Subject& self) {
-      begins = true;
-      CHECK(self.SpawnRegister("held", Make({}), {.init_timeout = gen::kInfinite}));
-    });
-  });
-  CHECK(kit::Eventually([&] { return begins.load(); }));
-  gate.Open();
-  CHECK(next.get());
 }
 
 TEST_CASE("names: aliases") {

@@ -1,4 +1,5 @@
-// Where the notice of an end is handled: before the messages that were sent before it, or behind them (gen::NoticeOrder).
+// Where the notice of an end is handled: before the messages that were sent before it, or behind them
+// (gen::NoticeOrder).
 #include <algorithm>
 #include <atomic>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// The metrics that a program counts itself: which ones it may make, that nothing is lost, and what an observer tells of them.
+// The metrics that a program counts itself: which ones it may make, that nothing is lost, and what an observer tells of
+// them.
 #include <ergon/node/metrics/user_metrics.h>
 
 #include <cmath>

@@ -254,7 +254,8 @@ TEST_CASE("trace file: what cannot be written ends the recording, with a whole l
   CHECK(path.Events().empty());
 }
 
-// Records a node several times, whose processes yield, go idle and are woken elsewhere, and are inspected while they wait.
+// Records a node several times, whose processes yield, go idle and are woken elsewhere, and are inspected while they
+// wait.
 void RecordOften(const std::shared_ptr<Counting>& hooks) {
   const Path path;
   std::atomic<std::uint64_t> handled{0};

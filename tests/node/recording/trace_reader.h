@@ -129,7 +129,8 @@ class Counting : public core::DispatcherHooks {
   std::atomic<std::uint64_t> begun{0};
   std::atomic<std::uint64_t> ended{0};
 
-  // Of the turns that have begun one has not ended. Those that have are recorded: the hooks of the user come after that.
+  // Of the turns that have begun one has not ended. Those that have are recorded: the hooks of the user come after
+  // that.
   [[nodiscard]] bool OnlyOneRuns() const {
     const std::uint64_t before = begun;
     return before == ended + 1;

@@ -15,6 +15,7 @@
 
 #include <ergon/node/io/clock_watch.h>
 
+#include <kit/gate.h>
 #include <kit/manual_time.h>
 #include <node/subject.h>
 
@@ -324,17 +325,19 @@ TEST_CASE("cron: jobs send values, spawn processes and run functions") {
 
 TEST_CASE("cron: a function may take longer than an Init") {
   CronNode c;
-  std::atomic<int> begun{0};
+  Notes<gen::PID> begun;
   std::atomic<int> done{0};
   CHECK(c.t.node.AddCronJob(
       {.name = "long",
        .spec = "* * * * *",
        .action = gen::CronAction::Run([&](gen::Process& self, const gen::MessageCron&) {
-         ++begun;
+         begun.Add(self.Self());
          if (self.Sleep(30s)) ++done;
        })}));
   c.Pass(60s);
-  REQUIRE(kit::Eventually([&] { return begun == 1; }));
+  REQUIRE(kit::Eventually([&] { return begun.size() == 1; }));
+  // Its time begins when it waits, on a clock that this test moves.
+  REQUIRE(c.t.EventuallyWaiting(begun.All().front()));
   CHECK(c.t.EventuallyProcesses(1));
   c.Pass(29s);
   CHECK(done == 0);
@@ -342,6 +345,29 @@ TEST_CASE("cron: a function may take longer than an Init") {
   CHECK(c.t.EventuallyProcesses(0));
   CHECK(done == 1);
   CHECK(c.t.node.CronJobInfo("long")->failed == 0);
+}
+
+TEST_CASE("cron: a job does not answer for what a former one of its name has started") {
+  kit::ThreadGate gate;
+  CronNode c;
+  const auto add = [&](std::string spec, gen::CronAction action) {
+    CHECK(c.t.node.AddCronJob(
+        {.name = "again", .spec = std::move(spec), .action = std::move(action)}));
+  };
+  add("* * * * *", gen::CronAction::Run([&gate](gen::Process&, const gen::MessageCron&) {
+        gate.Enter();
+        throw std::runtime_error("no");
+      }));
+  c.Pass(60s);
+  REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
+  CHECK(c.t.node.RemoveCronJob("again"));
+  add("@daily", gen::CronAction::Send("nobody"));
+  gate.Open();
+  CHECK(kit::Eventually([&] { return c.t.log.Contains("cron job 'again' has failed: "); }));
+  CHECK(c.t.EventuallyProcesses(0));
+  const auto info = c.t.node.CronJobInfo("again").value();
+  CHECK(info.failed == 0);
+  CHECK(info.last_error.empty());
 }
 
 TEST_CASE("cron: failures are counted and told") {

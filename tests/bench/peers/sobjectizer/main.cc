@@ -1,4 +1,5 @@
-// ergon-bench-sobjectizer: the workloads of ergon-bench on SObjectizer, but for calls: it has none that block no thread.
+// ergon-bench-sobjectizer: the workloads of ergon-bench on SObjectizer, but for calls: it has none that block no
+// thread.
 #include <vector>
 
 #include <fmt/format.h>

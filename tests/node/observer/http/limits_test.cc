@@ -158,8 +158,8 @@ TEST_CASE("requests wait until those before them are answered, however small mai
   for (const auto& other : others) CHECK(other->Read()->status == 200);
 }
 
-// Much more than the buffers of a connection hold. So the answer to one request is being written for as long as its client
-// reads nothing: nothing depends on when somebody looks.
+// Much more than the buffers of a connection hold. So the answer to one request is being written for as long as its
+// client reads nothing: nothing depends on when somebody looks.
 static void MakeLongMetrics(gen::Node& node) {
   std::vector<gen::MetricLabel> labels;
   for (int i = 0; i < 16; ++i) labels.push_back({"l" + std::to_string(i), std::string(200, '"')});
