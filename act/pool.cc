@@ -102,7 +102,7 @@ gen::Status Pool::ProcessInit(gen::ProcessHost& host, const gen::Args& args) {
   gen::PoolHost& pool_host = host.ForPool();
   pool_host.LeaveBeginningToOthers();
   auto options = Init(args);
-  if (!options) return gen::Stop(gen::Reason::Error(options.error().ToString()));
+  if (!options) return gen::Stop(options.error());
   PoolOptions wanted = Changed(*options, pool_host.GivenChange());
   std::string problem = Misfit(*options, pool_host.GivenChange());
   if (problem.empty()) problem = wanted.Validate();

@@ -28,8 +28,8 @@ class PoolRunner;
 //
 // The pool forwards messages, requests and events of normal priority. Workers see the original sender,
 // and their answers go straight to the caller. The pool itself handles everything of high and max priority,
-// exit signals, down notices and inspections: HandleMessage, HandleCall, HandleInspect. What the pool sends itself is no
-// exception: SendAfter(Self(), Tick{}, 1s, gen::MessagePriority::kHigh).
+// exit signals, down notices and inspections: HandleMessage, HandleCall, HandleInspect. What the pool sends itself is
+// no exception: SendAfter(Self(), Tick{}, 1s, gen::MessagePriority::kHigh).
 //
 // Choice. PoolOptions::strategy decides which worker gets a message. The following describes the default, the
 // rotation. The other strategies promise the same, except for the order; see PoolStrategy.

@@ -23,9 +23,9 @@ namespace ergon::act {
 // The value of PoolOptions::strategy; Rotation is the default. The promises of act::Pool hold for each strategy:
 // nothing is lost silently, workers are replaced, a resize loses nothing. A circle of calls is found when a worker has
 // the request. It is not while the request waits at a pool that places its messages itself (ByKey, SharedQueue), nor
-// through a Broadcast; such calls end by their time-outs. A worker that is a pool, a worker of dist::RemoteWorkers or a Serializer
-// has handled a message, as far as the pool knows, when it has passed the message on: so with ByKey and SharedQueue it
-// gets the next one before the former has been handled.
+// through a Broadcast; such calls end by their time-outs. A worker that is a pool, a worker of dist::RemoteWorkers or a
+// Serializer has handled a message, as far as the pool knows, when it has passed the message on: so with ByKey and
+// SharedQueue it gets the next one before the former has been handled.
 //
 //   act::PoolStrategy::LeastLoaded()
 //   act::PoolStrategy::ByKey<Deposit, Withdraw>([](const auto& order) { return order.account; })

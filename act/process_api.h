@@ -1,5 +1,4 @@
-// The functions of gen::Process that every behaviour offers to its handlers, as its own members; Process() has the few
-// others (Resolve, FindEnv).
+// The functions of gen::Process that behaviours offer to their handlers as members of their own.
 #pragma once
 
 #include <chrono>
@@ -17,12 +16,11 @@
 
 namespace ergon::act {
 
-// Base of all behaviours. The contract of each function, with its errors, is that of gen::Process
-// and gen::Messenger. The functions are for the process's own handlers, from Init to Terminate. In a
-// constructor there is no process yet, and they throw std::logic_error. On another thread, such as a
-// std::thread that a handler has started, they return kNotAllowed; a function that returns no Result ends
-// the program with a message: see gen::Process. Such a thread uses the node (Node().Send, Node().Call, ...),
-// or sends the process a message that says what to do.
+// Base of all behaviours. The contract of each function, with its errors, is that of gen::Process and gen::Messenger.
+// The functions are for the process's own handlers, from Init to Terminate. In a constructor there is no process yet,
+// and they throw std::logic_error. On another thread, such as a std::thread that a handler has started, they return
+// kNotAllowed; a function that returns no Result ends the program with a message: see gen::Process. Such a thread uses
+// the node (Node().Send, Node().Call, ...), or sends the process a message that says what to do.
 class ProcessApi : public gen::ProcessBehavior {
  protected:
   // Returns this process, for functions that take one, such as gen::Parallel and dist::Rpc.
@@ -111,36 +109,32 @@ class ProcessApi : public gen::ProcessBehavior {
 
   // -- stashing --
 
-  // Stashes the message or request being handled until UnstashAll; then the handler is called with
-  // it again. A request is not answered now: return NoReply(). If this process ends, its stashed messages
-  // are dropped, or its pool gives them to another worker. Returns false if the stash holds
-  // ProcessOptions::stash_size messages already; then this message is dropped and counted, `message` is empty, and the
-  // caller of a request gets an error. Throws std::logic_error if `message` is not the one being handled, or
-  // has been answered or forwarded, or if its value has been taken, as by a function of gen::Match that takes it by
-  // value.
+  // Stashes the message or request being handled until UnstashAll; then the handler is called with it again. A request
+  // is not answered now: return NoReply(). If this process ends, its stashed messages are dropped, or its pool gives
+  // them to another worker. Returns false if the stash holds ProcessOptions::stash_size messages already; then this
+  // message is dropped and counted, `message` is empty, and the caller of a request gets an error. Throws
+  // std::logic_error if `message` is not the one being handled, or has been answered or forwarded, or if its value has
+  // been taken, as by a function of gen::Match that takes it by value.
   bool Stash(gen::Message& message);
-  // Returns the stashed messages to the front of the mailbox, oldest first; in a mailbox ordered by
-  // priority each goes before its equals. They may exceed the bound of the mailbox. Returns how many.
+  // Returns the stashed messages to the front of the mailbox, oldest first; in one ordered by priority each goes before
+  // its equals. They may exceed the bound of the mailbox. Returns how many.
   std::size_t UnstashAll();
 
   // -- passing on --
 
-  // Passes the message or request being handled on to another process, which sees the original sender and
-  // answers a request. `message` is empty afterwards. After an error `message` is as before. Errors besides
-  // those of Send:
+  // Passes the message or request being handled on to another process, which sees the original sender and answers a
+  // request. `message` is empty afterwards. After an error `message` is as before. Errors besides those of Send:
   //   kNotAllowed   it has been forwarded, taken or answered; or it is a notice or an exit signal
   //   kUnsupported  the request has come from another node and can go only to processes of this node
   gen::Result<void> Forward(const gen::Target& to, gen::Message& message);
   // Does what Forward does, as the result of HandleCall: `return Delegate(worker, request)`. An error goes
   // to the caller. As the handler returns, a circle of calls that leads through this request is not found.
   [[nodiscard]] gen::CallResult Delegate(const gen::Target& to, gen::Message& request);
-  // Hands an open request over to the process `to`, which has been given its `from` and `ref` in a message and
-  // will answer it with SendResponse. From now on `to` holds the request: this process may end, and the caller
-  // still waits for the answer. If `to` ends without an answer, the caller gets an error at once. Without HandOver a
-  // request stays with the process that was asked, and the caller gets an error when that process ends: copies of a
-  // ref do not keep a request alive. The request is the one being handled, or one that its handler has left open
-  // (gen::NoReply); a worker of a pool holds those that the pool has given it. Errors besides those of Send, which
-  // change nothing:
+  // Hands an open request over to the process `to`, which has been given its `from` and `ref` in a message and will
+  // answer it with SendResponse. From now on `to` holds the request: this process may end, and the caller still waits.
+  // If `to` ends without an answer, the caller gets an error at once; without HandOver it does when this process ends,
+  // whoever has the ref. The request is the one being handled, or one that its handler has left open (gen::NoReply); a
+  // worker of a pool holds those that the pool has given it. Errors besides those of Send, which change nothing:
   //   kResponseIgnored  the request has been answered, or its caller has given up
   //   kNotAllowed       this process does not hold the request
   gen::Result<void> HandOver(const gen::Target& to, gen::PID from, gen::Ref ref);
@@ -152,8 +146,7 @@ class ProcessApi : public gen::ProcessBehavior {
   gen::Result<gen::PID> SpawnRegister(gen::Atom name, const gen::ProcessFactory& factory,
                                       const gen::ProcessOptions& options = {},
                                       const gen::Args& args = {});
-  // Include <ergon/gen/task.h>.
-  template <class Function>
+  template <class Function>  // include <ergon/gen/task.h>
   auto Async(Function&& function) {
     return Host().Async(std::forward<Function>(function));
   }

@@ -42,7 +42,7 @@ gen::Status Serializer::ProcessInit(gen::ProcessHost& host, const gen::Args& arg
   gen::ProcessOptions service_options = options_.service_options;
   service_options.link_parent = true;
   auto service = host.Spawn(factory_, service_options, args);
-  if (!service) return gen::Stop(gen::Reason::Error(service.error().ToString()));
+  if (!service) return gen::Stop(service.error());
   service_ = *service;
   if (options_.max_waiting != 0) {
     host.SetMailboxSize(static_cast<std::uint32_t>(options_.max_waiting));

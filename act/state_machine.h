@@ -99,12 +99,21 @@ class StateMachine : public StateMachineBase {
   // Goes to another state. Throws std::logic_error if it is not in the table.
   [[nodiscard]] Transition GoTo(const State& state) const {
     const std::size_t row = RowOf(state);
-    if (row == states_.size()) throw std::logic_error("GoTo: a state that is not in the table");
+    if (row == states_.size()) {
+      std::string which = "a state";
+      if constexpr (std::is_enum_v<State>) {
+        which = "state " + std::to_string(static_cast<std::underlying_type_t<State>>(state));
+      }
+      throw std::logic_error("GoTo: " + which + " that is not in the table");
+    }
     return Transition(Transition::Kind::kGoTo, row);
   }
 
-  // Returns the present state. Throws std::out_of_range in Init, where there is none yet.
-  [[nodiscard]] const State& CurrentState() const { return states_.at(row()); }
+  // Returns the present state. Throws std::logic_error in Init, where there is none yet.
+  [[nodiscard]] const State& CurrentState() const {
+    if (row() >= states_.size()) throw std::logic_error("CurrentState: there is none in Init");
+    return states_[row()];
+  }
 
  private:
   [[nodiscard]] std::size_t RowOf(const State& state) const {

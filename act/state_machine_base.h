@@ -45,6 +45,7 @@ class StateMachineBase : public ProcessApi {
   static Transition Postpone() { return Keep().Postpone(); }
   // Ends the machine, as gen::Stop; answers can be added.
   static Transition Stop(gen::Reason reason) { return gen::Stop(std::move(reason)); }
+  static Transition Stop(const gen::Error& error) { return gen::Stop(error); }
   // Stays in the state and passes the request on to another process, which answers it. An error of Forward
   // goes to the caller. A message is passed on, too; there is nobody to tell of an error, so the log gets it.
   Transition Delegate(const gen::Target& to, StateEvent& event);

@@ -123,7 +123,7 @@ gen::Status Supervisor::ProcessInit(gen::ProcessHost& host, const gen::Args& arg
   host.SetTrapExit(true);  // to outlive its children
   host.SetHeedExits(true);
   auto spec = Init(args);
-  if (!spec) return gen::Stop(gen::Reason::Error(spec.error().ToString()));
+  if (!spec) return gen::Stop(spec.error());
   std::string problem = spec->Validate();
   if (!problem.empty()) return gen::Stop(gen::Reason::Error(std::move(problem)));
   runner_ = std::make_unique<SupervisorRunner>(host, static_cast<SupervisorBehavior&>(*this),

@@ -48,7 +48,7 @@ Schedulable* ThreadedWorker::Search() {
   for (;;) {
     TellTime();
     const std::int64_t idle_since = SteadyNow();
-    Schedulable* found = Look(duration);
+    Schedulable* found = Look(duration, idle_since);
     const bool last = !searching || idle.EndSearch();
     if (found != nullptr) {
       if (last && owner_.HasWork()) idle.NotifyWork();
@@ -90,14 +90,14 @@ Schedulable* ThreadedWorker::Search() {
 }
 
 // Afterwards pause_ says whether to look again later.
-Schedulable* ThreadedWorker::Look(std::int64_t duration) {
-  return owner_.options().stealing.IsEmpty() ? SearchFor(duration) : Raid();
+Schedulable* ThreadedWorker::Look(std::int64_t duration, std::int64_t now) {
+  return owner_.options().stealing.IsEmpty() ? SearchFor(duration, now) : Raid(now);
 }
 
 // Looks at least once, then as long as the plan has no pause.
-Schedulable* ThreadedWorker::Raid() {
-  for (;;) {
-    if (Schedulable* found = TakeShared(SteadyNow())) return found;
+Schedulable* ThreadedWorker::Raid(std::int64_t now) {
+  for (;; now = SteadyNow()) {
+    if (Schedulable* found = TakeShared(now)) return found;
     if (owner_.stopping()) return nullptr;
     pause_ = raids_.NextPause();
     if (pause_ != 0) return nullptr;
@@ -106,9 +106,8 @@ Schedulable* ThreadedWorker::Raid() {
 }
 
 // Looks at least once.
-Schedulable* ThreadedWorker::SearchFor(std::int64_t duration) {
-  const std::int64_t start = SteadyNow();
-  for (std::int64_t now = start;; now = SteadyNow()) {
+Schedulable* ThreadedWorker::SearchFor(std::int64_t duration, std::int64_t now) {
+  for (const std::int64_t start = now;; now = SteadyNow()) {
     looks_again_ = now - start < duration && !owner_.stopping();
     Schedulable* const found = TakeShared(now);
     if (found != nullptr || !looks_again_) {

@@ -56,9 +56,10 @@ class ThreadedWorker : public Worker {
   friend class ThreadedDispatcher;
 
   Schedulable* Search();
-  Schedulable* Look(std::int64_t duration);
-  Schedulable* SearchFor(std::int64_t duration);
-  Schedulable* Raid();
+  // `now`: Clock ns.
+  Schedulable* Look(std::int64_t duration, std::int64_t now);
+  Schedulable* SearchFor(std::int64_t duration, std::int64_t now);
+  Schedulable* Raid(std::int64_t now);
   Schedulable* NextWhileStopping();
 
   ThreadedDispatcher& owner_;

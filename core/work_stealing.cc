@@ -9,8 +9,8 @@
 //   spent      what used up its budget and has more to do; every 4th of these picks looks here
 //              first
 //
-// Then, without work of its own: injected, half of another worker's fresh or spent queue, and the
-// slot of a worker that has not begun a turn for a while.
+// Then, without work of its own: injected, half of another worker's fresh or spent queue, and the slot of a worker that
+// has not begun a turn for a while.
 //
 // While a thief searches, it leaves the only entry of a worker that goes from turn to turn: the owner will soon run it,
 // with what it needs in its cache, and the thief would soon search again. It takes the entry when the owner's turn

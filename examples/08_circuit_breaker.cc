@@ -69,7 +69,7 @@ class Breaker : public act::StateMachine<Circuit> {
  private:
   act::Transition Init(const gen::Args&) override {
     auto pool = Spawn(gen::Factory<Connections>(), {.link_child = true});
-    if (!pool) return gen::Stop(gen::Reason::Error(pool.error().ToString()));
+    if (!pool) return gen::Stop(pool.error());
     pool_ = *pool;
     return GoTo(Circuit::kClosed);
   }

@@ -26,9 +26,7 @@ class Account : public act::Actor {
     if (withdraw.then.empty()) return gen::Reply(withdraw.amount);
     const gen::PID next = withdraw.then.front();
     withdraw.then.erase(withdraw.then.begin());
-    auto answer = Call<int>(next, withdraw, {.timeout = gen::kInfinite});
-    if (!answer) return gen::ReplyError(answer.error());
-    return gen::Reply(*answer);
+    return gen::Reply(Call<int>(next, withdraw, {.timeout = gen::kInfinite}));
   }
 };
 

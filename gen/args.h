@@ -22,12 +22,13 @@ class Args {
   // Returns these values, followed by those of `more`.
   [[nodiscard]] Args With(const Args& more) const;
 
-  // Returns the value at `index`, or kIncorrect if there is none or it has another type; the text names both.
+  // Returns the value at `index`, or kIncorrect if there is none or it has another type; the text names both. A
+  // std::int64_t is any other integer, too, if it fits.
   // `args.Get<int>(0).value_or(5)` reads an optional argument.
   template <class T>
   [[nodiscard]] Result<T> Get(std::size_t index) const {
     if (index < size()) {
-      if (const T* found = (*values_)[index].As<T>()) return *found;
+      if (auto found = (*values_)[index].template Get<T>()) return *std::move(found);
     }
     return NoSuchValue(index, *core::TypeOf<T>());
   }

@@ -40,10 +40,10 @@ void TellStuckKey(Process& self, PID gone, const std::exception_ptr& thrown);
 //   if (auto room = rooms.Find(42)) Send(room->pid, Say{"hello"});
 //
 // Copies are the same registry. May be used from any thread, also in handlers; finding waits only for a writer that is
-// writing at that moment. The registry's process lives until the node stops. No copy may be used when the node's object
-// is gone. Destructors of keys and values may use the registry. Key needs a hash and ==; Key and Value are copied. What
+// writing just now. The registry's process lives until the node stops. No copy may be used when the node's object is
+// gone. Destructors of keys and values may use the registry. Key needs a hash and ==; Key and Value are copied. What
 // these throw, the function that was called throws, and the registry is as before. If they throw when a process has
-// ended, in the registry's process, the log has it, and that key alone stays taken until Unregister is called with it.
+// ended, the log has it, and that key alone stays taken until Unregister is called with it.
 template <class Key, class Value = std::monostate, class Hash = std::hash<Key>>
 class KeyRegistry {
  public:
@@ -52,15 +52,14 @@ class KeyRegistry {
     Value value;
   };
 
-  // Starts a registry. Errors: those of Node::Spawn, so not in a handler, and kProcessTerminated if the node stops meanwhile.
+  // Starts a registry. Errors: those of Node::Spawn, also kNotAllowed in a handler; kProcessTerminated: the node stops.
   static Result<KeyRegistry> Start(Node& node, RegistryKeys keys = RegistryKeys::kUnique) {
     auto state = std::make_shared<State>(keys);
-    ProcessOptions options;
-    options.mailbox = Mailbox::Unbounded();
-    auto keeper = node.Spawn([state](Process& self) { state->Keep(self); }, options);
+    auto keeper = node.Spawn([state](Process& self) { state->Keep(self); },
+                             {.mailbox = Mailbox::Unbounded()});
     if (!keeper) return std::move(keeper.error());
     // `node` may be moved later, the node that its processes see is not.
-    auto home = node.Call(*keeper, AskHome{}, {.timeout = kInfinite});
+    auto home = node.Call(*keeper, AskForItsNode{}, {.timeout = kInfinite});
     if (!home) return std::move(home.error());
     return KeyRegistry(**home, *keeper, std::move(state));
   }
@@ -82,8 +81,7 @@ class KeyRegistry {
     auto keys = state_->keys_of.find(pid);
     if (keys == state_->keys_of.end()) return false;
     auto place = keys->second.find(key);
-    if (place == keys->second.end()) return false;
-    return state_->Remove(keys, place, removed);
+    return place != keys->second.end() && state_->Remove(keys, place, removed);
   }
 
   // Returns the process of a key; of duplicate keys the process that was registered first.
@@ -95,21 +93,24 @@ class KeyRegistry {
   }
   // Returns all processes of a key, in the order in which they were registered.
   [[nodiscard]] std::vector<Entry> FindAll(const Key& key) const {
+    std::vector<Entry> all;  // goes after the lock if a copy throws
     std::shared_lock lock(state_->mutex);
     auto found = state_->entries.find(key);
-    if (found == state_->entries.end()) return {};
-    return std::vector<Entry>(found->second.begin(), found->second.end());
+    if (found == state_->entries.end()) return all;
+    all.reserve(found->second.size());
+    for (const Entry& entry : found->second) all.push_back(entry);
+    return all;
   }
   // Returns all keys of a process, in the order in which they were registered.
   [[nodiscard]] std::vector<Key> KeysOf(PID pid) const {
+    std::vector<Key> keys;
     std::shared_lock lock(state_->mutex);
     auto found = state_->keys_of.find(pid);
-    if (found == state_->keys_of.end()) return {};
+    if (found == state_->keys_of.end()) return keys;
     std::vector<const typename KeysOfOne::value_type*> ordered;
     for (const auto& its : found->second) ordered.push_back(&its);
     std::ranges::sort(ordered, {}, [](const auto* its) { return its->second.number; });
-    std::vector<Key> keys;
-    keys.reserve(ordered.size());  // so that none is destroyed under the lock
+    keys.reserve(ordered.size());
     for (const auto* its : ordered) keys.push_back(its->first);
     return keys;
   }
@@ -125,8 +126,7 @@ class KeyRegistry {
     PID pid;
     std::uint64_t number;
   };
-  // Asks the registry's process for the node that it is on.
-  struct AskHome {
+  struct AskForItsNode {
     using Reply = Node*;
   };
   // Lists, not vectors: taking something out assigns no key and no value, which could throw half-way.
@@ -191,8 +191,8 @@ class KeyRegistry {
     // The function of the registry's process.
     void Keep(Process& self) {
       std::unordered_map<PID, std::uint64_t> watched;  // and the number of its latest key
-      while (auto next = self.Receive<Watch, MessageDownPID, Asked<AskHome>>()) {
-        if (const auto* asked = std::get_if<Asked<AskHome>>(&*next)) {
+      while (auto next = self.Receive<Watch, MessageDownPID, Asked<AskForItsNode>>()) {
+        if (const auto* asked = std::get_if<Asked<AskForItsNode>>(&*next)) {
           (void)self.Reply(*asked, &self.Node());
           continue;
         }
@@ -202,7 +202,7 @@ class KeyRegistry {
           latest = std::max(latest, watch->number);
           continue;
         }
-        // Of a node that is connected again it may have got keys meanwhile: their Watch is on its way, and sees to them.
+        // Of a node that is connected again it may have got keys meanwhile: their Watch is on its way.
         const auto gone = watched.extract(std::get<MessageDownPID>(*next).pid);
         if (gone.empty()) continue;
         if (const std::exception_ptr thrown = Forget(gone.key(), gone.mapped()))

@@ -4,6 +4,7 @@
 #include <optional>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 #include <ergon/gen/message.h>
 
@@ -131,6 +132,43 @@ Outcome TryMatch(Message& message, First& first, Rest&... rest) {
 }
 
 }  // namespace detail
+
+namespace detail {
+// Whether a handler takes any type: a function object whose call is a template.
+template <class Handler, class = void>
+inline constexpr bool kTakesAny = !std::is_pointer_v<Handler>;
+template <class Handler>
+inline constexpr bool kTakesAny<Handler, std::void_t<decltype(&Handler::operator())>> = false;
+
+template <class T, class First, class... Rest>
+decltype(auto) CallReceived(T& value, First& first, Rest&... rest) {
+  if constexpr (kTakesAny<std::decay_t<First>>) {
+    static_assert(sizeof...(Rest) == 0,
+                  "Match: the handler that takes any type has to be the last");
+    return first(value);
+  } else if constexpr (!std::is_same_v<MatchTypeOf<First>, T>) {
+    static_assert(sizeof...(Rest) != 0, "Match: one of the received types has no handler");
+    return CallReceived(value, rest...);
+  } else if constexpr (std::is_lvalue_reference_v<MatchParameterOf<First>>) {
+    return first(value);
+  } else {
+    return first(std::move(value));
+  }
+}
+}  // namespace detail
+
+// Calls the handler that takes what Process::Receive has returned, and returns what that returns:
+//
+//   gen::Match(*next, [&](const Order& order) { ... }, [&](gen::Asked<Ready>& asked) { ... });
+//
+// Each type needs a handler whose parameter has exactly that type; the last one may take any other (`auto&`). A handler
+// that takes its argument by value takes it out of `received`.
+template <class... T, class... Handlers>
+decltype(auto) Match(std::variant<T...>& received, Handlers&&... handlers) {
+  return std::visit(
+      [&](auto& value) -> decltype(auto) { return detail::CallReceived(value, handlers...); },
+      received);
+}
 
 // Calls the first handler whose parameter's type is the message's, and no other:
 //

@@ -162,7 +162,8 @@ class Messenger {
   // the receiver ends if it was given as a PID or an alias of this node. The timers' thread makes the copies, so
   // copying should be quick. After Cancel no tick is handled: one that waits in a mailbox is skipped, and counted as
   // expired. The n-th tick is due n periods from now, without drift. At most one tick waits in a mailbox; those due
-  // meanwhile are left out. (Neither is so with a receiver on another node, or one that stashes ticks.) A tick whose
+  // meanwhile are left out. (Neither is so with a receiver on another node, one that stashes ticks, or workers that get
+  // copies of them.) `priority`: as of SendAfter. A tick whose
   // receiver has no room, or does not exist, is counted as dropped. A tick has the trace id that the process has now.
   template <class T>
   Result<TimerHandle> SendEvery(const Target& to, T&& value, std::chrono::nanoseconds period,

@@ -166,7 +166,7 @@ class Node : public GroupMessenger {
   virtual Result<void> StartApplication(Atom name, const ApplicationStartOptions& options = {}) = 0;
   // Ends the application's processes in reverse order, each within its time-out, and returns when all have ended.
   // Returns kTimeout if they have not ended within `timeout`; they go on ending. Returns kNotAllowed if the application
-  // does not run, or a running application depends on it, and kProcessUnknown if it is not loaded.
+  // does not run, or one that has not begun to stop needs it, and kProcessUnknown if it is not loaded.
   virtual Result<void> StopApplication(Atom name, std::chrono::nanoseconds timeout = kInfinite) = 0;
   // As StopApplication, but the processes are killed at once; also if the application is being stopped already, or is
   // being started. While one is being started that it needs, it does not run yet: kNotAllowed.

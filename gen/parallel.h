@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -42,15 +43,18 @@ struct ParallelWork {
       slots[i].done.store(true, std::memory_order_release);  // partner: Outcomes
     }
   }
+  using Outcome = Result<std::conditional_t<std::is_same_v<R, TaskDone>, void, R>>;
   // Returns what came of each item; for an item that is not done: `reason`.
-  [[nodiscard]] std::vector<Result<R>> Outcomes(const Error& reason) {
-    std::vector<Result<R>> outcomes;
+  [[nodiscard]] std::vector<Outcome> Outcomes(const Error& reason) {
+    std::vector<Outcome> outcomes;
     outcomes.reserve(slots.size());
     for (Slot& slot : slots) {
-      if (slot.done.load(std::memory_order_acquire)) {
-        outcomes.push_back(std::move(*slot.value));
-      } else {
+      if (!slot.done.load(std::memory_order_acquire)) {
         outcomes.push_back(reason);
+      } else if constexpr (std::is_same_v<R, TaskDone>) {
+        outcomes.push_back(slot.value->map([](TaskDone) {}));
+      } else {
+        outcomes.push_back(std::move(*slot.value));
       }
     }
     return outcomes;
@@ -78,12 +82,12 @@ Result<void> RunParallel(Process& owner, std::size_t items, const ParallelOption
 //
 // The function may take its task's process before the item. The tasks share the function, so it must not change what it
 // has captured; and those that are not done when this returns, as after a time-out, may go on until their next wait, so
-// it should not refer to variables of the caller. If the function returns nothing, the outcome is a
-// gen::detail::TaskDone. The outcome of an item is an error if the function returned one or threw (kApplication), the
-// item was not done when the time was up (kTimeout), or its task or this process was ended (kProcessTerminated). One
-// reason, the last, stands for all items that are not done: also kDeadlock, if a task has called this process, and
-// kTooManyCalls, if no stack is left for this process to wait. A task that somebody ends takes this process along,
-// unless that traps exits. Errors of the whole:
+// it should not refer to variables of the caller. If the function returns nothing, or a Result<void>, the outcome is a
+// Result<void>. The outcome of an item is an error if the function returned one or threw (kApplication), the item was
+// not done when the time was up (kTimeout), or its task or this process was ended (kProcessTerminated). One reason, the
+// last, stands for all items that are not done: also kDeadlock, if a task has called this process, and kTooManyCalls,
+// if no stack is left for this process to wait. A task that somebody ends takes this process along, unless that traps
+// exits. Errors of the whole:
 //   kIncorrect  options; or what Process::Spawn returns: then no item was begun
 template <class Item, class Function>
 auto Parallel(Process& self, std::vector<Item> items, Function function,
@@ -95,9 +99,10 @@ auto Parallel(Process& self, std::vector<Item> items, Function function,
   std::vector<Task<detail::TaskDone>> tasks;  // the outcomes are taken before these are ended
   auto run = detail::RunParallel(
       self, work->items.size(), options, [work](Process& task) { work->Run(task); }, tasks, reason);
-  if (!run) return Result<std::vector<Result<R>>>(std::move(run.error()));
+  using Outcomes = Result<std::vector<typename Work::Outcome>>;
+  if (!run) return Outcomes(std::move(run.error()));
   work->next = work->items.size();  // nobody begins with one more
-  return Result<std::vector<Result<R>>>(work->Outcomes(reason));
+  return Outcomes(work->Outcomes(reason));
 }
 
 }  // namespace ergon::gen

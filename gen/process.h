@@ -96,7 +96,7 @@ class Process : public GroupMessenger {
   template <class Request, class T>
   Result<void> Reply(const Asked<Request>& request, T&& reply) {
     if constexpr (TypedRequest<Request>) {
-      static_assert(std::is_same_v<StoredType<T>, ReplyOf<Request>>,
+      static_assert(std::is_same_v<detail::UnwrappedType<T>, ReplyOf<Request>>,
                     "Reply: the request names another type of answer");
     }
     return SendResponse(request.from, request.ref, std::forward<T>(reply));
@@ -193,12 +193,12 @@ class Process : public GroupMessenger {
   virtual Result<void> DemonitorGroup(Atom group) = 0;
 
   // Returns the value of this name: that of this process, or the one that it inherited when it was spawned from its
-  // parent, its leader, and the node, in this order. Empty if there is none, or if its type is not T.
+  // parent, its leader, and the node, in this order. Empty if there is none, or if its type is not T (a
+  // std::int64_t is any other integer, too, if it fits).
   template <class T = std::string>
   [[nodiscard]] std::optional<T> Env(std::string_view name) const {
     return FindEnv(name).Get<T>();
   }
-  // As Env, for a value of any type.
   [[nodiscard]] virtual AnyValue FindEnv(std::string_view name) const = 0;
   [[nodiscard]] virtual Environment EnvList() const = 0;
   // Sets a value for this process and those it spawns from now on. With an empty value this process forgets the name.

@@ -51,11 +51,26 @@ using AnswerOf = typename detail::Answer<T, R>::Type;
 
 namespace detail {
 core::EnvelopePtr MakeErrorResponse(Error error);
-// An Error is no answer of its own, but what the Call returns.
+template <class T>
+struct Unwrapped {
+  using Type = T;
+};
+template <class T>
+struct Unwrapped<Result<T>> {
+  static_assert(!std::is_void_v<T>, "an answer has a value: answer true, or the error");
+  using Type = T;
+};
+// The type of the answer, of what a handler answers with: that of the value, if it is a Result.
+template <class T>
+using UnwrappedType = typename Unwrapped<StoredType<T>>::Type;
+// An Error is no answer of its own, but what the Call returns; so is the value or the error of a Result.
 template <class T>
 core::EnvelopePtr MakeResponse(T&& value) {
   if constexpr (std::is_same_v<StoredType<T>, Error>) {
     return MakeErrorResponse(std::forward<T>(value));
+  } else if constexpr (!std::is_same_v<StoredType<T>, UnwrappedType<T>>) {
+    if (!value) return MakeErrorResponse(std::forward<T>(value).error());
+    return MakeResponse(*std::forward<T>(value));
   } else {
     return core::MakeEnvelope<StoredType<T>>(static_cast<std::uint8_t>(EnvelopeKind::kResponse),
                                              core::Lane::kMain, std::forward<T>(value));

@@ -5,39 +5,16 @@
 #include <functional>
 #include <memory>
 #include <new>
-#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
 #include <tl/expected.hpp>
 
+#include <ergon/gen/bad_result.h>
 #include <ergon/gen/error.h>
+#include <ergon/gen/result_steps.h>
 
 namespace ergon::gen {
-
-// Thrown by value(), `*` and `->` of a Result without a value; what() is the error's text. In a
-// handler it ends the process with the reason "panic: <text>".
-class BadResult : public std::runtime_error {
- public:
-  explicit BadResult(Error error)
-      : std::runtime_error(error.ToString()), error_(std::move(error)) {}
-  [[nodiscard]] const Error& error() const noexcept { return error_; }
-
- private:
-  Error error_;
-};
-
-// Out of line: callers that have checked the result first pay nothing for them.
-[[noreturn]] void ThrowBadResult(const Error& error);
-// Throws std::logic_error: calling error() on a result that has a value is a mistake of the caller's.
-[[noreturn]] void ThrowHasNoError();
-
-namespace detail {
-template <class Given, class F>
-auto MapResult(Given&& given, F&& function);
-template <class Given, class F>
-auto ThenResult(Given&& given, F&& function);
-}  // namespace detail
 
 template <class T>
 class [[nodiscard]] Result : public tl::expected<T, Error> {
@@ -144,6 +121,22 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
   auto and_then(F&& function) && {
     return detail::ThenResult(std::move(*this), std::forward<F>(function));
   }
+  // Returns this result, or if it is an error what the function makes of that, which returns such a Result, or nothing:
+  // then this result all the same.
+  template <class F>
+  Result or_else(F&& function) const& {
+    return Result(*this).or_else(std::forward<F>(function));
+  }
+  template <class F>
+  Result or_else(F&& function) && {
+    if (this->has_value()) return std::move(*this);
+    if constexpr (std::is_void_v<std::invoke_result_t<F, Error>>) {
+      std::invoke(std::forward<F>(function), Error(Base::error()));
+      return std::move(*this);
+    } else {
+      return std::invoke(std::forward<F>(function), std::move(*this).Base::error());
+    }
+  }
   // Returns the error, of a temporary result by value. Throws std::logic_error if there is a value.
   [[nodiscard]] Error& error() & {
     if (this->has_value()) [[unlikely]]
@@ -199,6 +192,35 @@ class [[nodiscard]] Result<void> : public tl::expected<void, Error> {
   Result(Error error)  // NOLINT(google-explicit-constructor): `return error;`
       : Base(tl::unexpected<Error>(std::move(error))) {}
 
+  // As those of other results, with functions that take nothing, or the error.
+  template <class F>
+  auto map(F&& function) const {
+    using Value = std::remove_cvref_t<std::invoke_result_t<F>>;
+    return and_then([&function]() -> Result<Value> {
+      if constexpr (std::is_void_v<Value>) {
+        std::invoke(std::forward<F>(function));
+        return {};
+      } else {
+        return std::invoke(std::forward<F>(function));
+      }
+    });
+  }
+  template <class F>
+  auto and_then(F&& function) const {
+    using Next = std::remove_cvref_t<std::invoke_result_t<F>>;
+    return has_value() ? Next(std::invoke(std::forward<F>(function)))
+                       : Next(tl::unexpected<Error>(Base::error()));
+  }
+  template <class F>
+  Result or_else(F&& function) const {
+    if (has_value()) return *this;
+    if constexpr (std::is_void_v<std::invoke_result_t<F, Error>>) {
+      std::invoke(std::forward<F>(function), Error(Base::error()));
+      return *this;
+    } else {
+      return std::invoke(std::forward<F>(function), Error(Base::error()));
+    }
+  }
   // Does nothing. Throws BadResult if there is an error.
   void value() const {
     if (!has_value()) [[unlikely]]
@@ -221,25 +243,5 @@ class [[nodiscard]] Result<void> : public tl::expected<void, Error> {
     return std::move(*this).Base::error();
   }
 };
-
-namespace detail {
-template <class Given, class F>
-auto MapResult(Given&& given, F&& function) {
-  using Value = std::remove_cvref_t<std::invoke_result_t<F, decltype(*std::forward<Given>(given))>>;
-  if (!given.has_value()) return Result<Value>(std::forward<Given>(given).error());
-  if constexpr (std::is_void_v<Value>) {
-    std::invoke(std::forward<F>(function), *std::forward<Given>(given));
-    return Result<void>();
-  } else {
-    return Result<Value>(std::invoke(std::forward<F>(function), *std::forward<Given>(given)));
-  }
-}
-template <class Given, class F>
-auto ThenResult(Given&& given, F&& function) {
-  using Next = std::remove_cvref_t<std::invoke_result_t<F, decltype(*std::forward<Given>(given))>>;
-  if (!given.has_value()) return Next(tl::unexpected<Error>(std::forward<Given>(given).error()));
-  return Next(std::invoke(std::forward<F>(function), *std::forward<Given>(given)));
-}
-}  // namespace detail
 
 }  // namespace ergon::gen

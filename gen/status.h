@@ -77,8 +77,11 @@ class [[nodiscard]] CallResult {
 inline Status Continue() { return {}; }
 // Ends the process with `reason`. After HandleCall the caller gets "process terminated: <reason>".
 inline detail::StopRequest Stop(Reason reason) { return {std::move(reason)}; }
+// Ends the process as one that has failed, with the text of `error`: `if (!token) return gen::Stop(token.error());`
+inline detail::StopRequest Stop(const Error& error) { return {Reason::Error(error.ToString())}; }
 
-// Answers the caller with `value`; its Call<T> must name exactly this type.
+// Answers the caller with `value`, or if that is a Result with its value or its error; the caller's Call<T> must name
+// exactly the type of the value.
 template <class T>
 CallResult Reply(T&& value) {
   return {detail::MakeResponse(std::forward<T>(value)), Status()};

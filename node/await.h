@@ -75,7 +75,8 @@ struct AwaitToken {
   bool until_stop = false;
 };
 
-// Returns the token. For use inside a handler or a function that it calls; throws std::logic_error elsewhere.
+// Returns the token. For use inside a handler or a function that it calls: an operation that is begun with it elsewhere
+// throws std::logic_error.
 [[nodiscard]] inline AwaitToken Await(std::chrono::nanoseconds timeout = gen::kInfinite) {
   return {timeout};
 }

@@ -44,6 +44,9 @@ namespace ergon::node {
 // text names file, line, key and value, as in
 //
 //   node.toml:7: throughput: 0 is outside 1..4096
+//
+// Does not set NodeOptions::options_file: set it for a file that SIGHUP reads again. Without it SIGHUP ends the
+// program.
 [[nodiscard]] gen::Result<gen::NodeOptions> LoadOptions(const std::string& path,
                                                         const gen::NodeOptions& defaults = {});
 

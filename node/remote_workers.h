@@ -53,7 +53,7 @@
 // Messages and answers need a form on the wire (gen::NodeOptions::types). A value without one is refused here: a
 // request with kUnsupported or kIncorrect; a message, and each event, is counted as dropped_unreadable, and the log
 // says so once for each worker. The worker sees the sender of a message; as the sender of a request it sees the
-// dist::RemoteWorker.
+// process here.
 #pragma once
 
 #include <ergon/gen/factory.h>

@@ -12,7 +12,7 @@ using namespace ergon;
 gen::Status Catalog::Init(const gen::Args&) {
   // Whoever subscribes later, as the worker of a pool that has grown, gets the last table at once.
   auto token = RegisterEvent(kTable, {.buffer = 1});
-  if (!token) return gen::Stop(gen::Reason::Error(token.error().ToString()));
+  if (!token) return gen::Stop(token.error());
   token_ = *token;
   Publish();
   return gen::Continue();

@@ -112,7 +112,7 @@ TEST_CASE("a pool that is full is scaled, and handles what waits") {
     const auto prices = Named(node, kPrices);
     const gen::PID pool = node.Resolve(prices).value();
     const Order order{{{"tea", 1}}, {}};
-    const auto ask = [&] { return sim.CallMany<Offer>(pool, 1, [&](int) { return order; }); };
+    const auto ask = [&] { return sim.CallLater(pool, order); };
     auto handled = ask();
     sim.RunFor(10ms);
     auto waits = ask();
@@ -124,8 +124,8 @@ TEST_CASE("a pool that is full is scaled, and handles what waits") {
     CHECK(node.Call(prices, order).value().cents == 250);
     CHECK(node.Call(prices, Resize{1}, high).value() == 1);
     sim.RunUntilIdle();
-    CHECK(handled[0].get().value().cents == 250);
-    CHECK(waits[0].get().value().cents == 250);
+    CHECK(handled.get().value().cents == 250);
+    CHECK(waits.get().value().cents == 250);
     sim.ExpectConservation();
   });
 }

@@ -28,7 +28,7 @@ class Worker : public act::Actor {
  private:
   gen::Status Init(const gen::Args&) override {
     auto last = MonitorEvent({kTable, {}});
-    if (!last) return gen::Stop(gen::Reason::Error(last.error().ToString()));
+    if (!last) return gen::Stop(last.error());
     if (!last->empty()) table_ = last->back();
     return gen::Continue();
   }

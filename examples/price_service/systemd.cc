@@ -52,7 +52,7 @@ gen::Status Systemd::Init(const gen::Args&) {
   watchdog_ = std::chrono::microseconds(std::atoll(period.c_str()));
   if (watchdog_.count() > 0) {
     const auto ticks = SendEvery(Self(), LookAfterThem{}, watchdog_ / 3);
-    if (!ticks) return gen::Stop(gen::Reason::Error(ticks.error().ToString()));
+    if (!ticks) return gen::Stop(ticks.error());
   }
   Notify("READY=1");
   return gen::Continue();

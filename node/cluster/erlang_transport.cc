@@ -164,9 +164,7 @@ void ErlangTransport::DialPeer(const std::shared_ptr<Connection>& connection) {
             },
         .failed =
             [this, connection](const std::string& why) {
-              if (!Connections::IsClaimed(*connection)) {  // else it is there already
-                failures_.FailedToDial(connection->peer(), std::chrono::steady_clock::now());
-              }
+              failures_.FailedToDial(connection->peer(), std::chrono::steady_clock::now());
               connections_.FailToDial(*connection, why);
             }});
 }

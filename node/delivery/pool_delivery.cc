@@ -154,7 +154,7 @@ gen::Result<void> Delivery::NotTaken(core::Offered offered, ProcessSlot& pool, P
                                      gen::PID to, core::EnvelopePtr& envelope, Met& met) {
   UnmarkRouted(*envelope);
   if (met.failed) return std::move(*met.failed);
-  if (met.pool_ended) return gen::ErrProcessTerminated;
+  if (met.pool_ended || !pool.HasProcess(to)) return gen::ErrProcessTerminated;
   if (offered == core::Offered::kEnough)
     return ToPool(pool, to, envelope, met);  // there was nobody
   // Before a worker that is gone: the pool would give the message to one whose wait is too long.
@@ -213,8 +213,10 @@ bool Delivery::AllFull(ProcessSlot& pool, PoolSlot& slot, gen::PID to,
                        core::EnvelopePtr& envelope) {
   if (slot.makes_room.load(std::memory_order_relaxed)) {
     const gen::PID worker = needs_.addresses.PidOf(slot.rotation.Next());
-    // The slot may have a new pool by now, whose worker that is.
-    if (!pool.HasProcess(to)) return false;
+    if (!pool.HasProcess(to)) {  // the slot has a new pool by now, whose worker that is
+      slot.rotation.Skipped();
+      return false;
+    }
     MarkRouted(*envelope, to.id);
     if (IsRequest(*envelope)) needs_.call_edges.Redirect(worker, *envelope);
     if (DeliverMakingRoom(worker, envelope)) return true;

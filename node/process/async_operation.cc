@@ -2,6 +2,7 @@
 
 #include <mutex>
 #include <stdexcept>
+#include <utility>
 
 #include <ergon/core/clock.h>
 #include <ergon/core/foundations/fatal.h>
@@ -26,7 +27,12 @@ ProcessRunner& Current() {
 
 }  // namespace
 
-AsyncOperation::AsyncOperation() : process_(Current()), pid_(process_.Self()), id_(NextUniqueId()) {
+AsyncOperation::AsyncOperation()
+    : process_(Current()),
+      pid_(process_.Self()),
+      signal_(core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
+                               core::Lane::kMain)),
+      id_(NextUniqueId()) {
   (void)io();  // or there is none
   process_.CheckMaySuspend("Await");
   process_.BeginWait(id_);
@@ -56,9 +62,7 @@ void AsyncOperation::Completed() {
     id = id_;
   }
   done_.Set();
-  (void)process_.rooms().delivery.Respond(
-      pid_, id,
-      core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse), core::Lane::kMain));
+  (void)process_.rooms().delivery.Respond(pid_, id, std::move(signal_));
 }
 
 AsyncOperation::End AsyncOperation::Wait(std::chrono::nanoseconds timeout, bool until_stop) {

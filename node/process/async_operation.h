@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include <ergon/core/foundations/sync.h>
+#include <ergon/core/messages/envelope.h>
 #include <ergon/gen/pid.h>
 #include <ergon/node/io/other_io.h>
 
@@ -64,6 +65,8 @@ class AsyncOperation {
   ProcessRunner& process_;
   const gen::PID pid_;
   core::Event done_;
+  // The word to the process, made here: without memory for it on a thread of the I/O the process would wait for ever.
+  core::EnvelopePtr signal_;
   core::SpinLock lock_;
   std::uint64_t id_;  // of the wait that the operation ends
   bool completed_ = false;

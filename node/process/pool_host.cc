@@ -92,7 +92,6 @@ gen::Result<void> Process::ForwardMakingRoom(gen::PID worker, core::EnvelopePtr&
 
 void Process::Adopt(core::Envelope& envelope) {
   if (!IsMessage(envelope)) return;
-  if (IsTick(envelope)) rooms_.ticks.WaitsAgain(envelope);
   counts_.Sent();
   Hold(1);
 }

@@ -103,10 +103,13 @@ std::size_t Process::UnstashAll() {
 // whose that was.
 void Process::ReturnToQueue(std::vector<core::EnvelopePtr> stash) {
   core::EnvelopePtr head;  // made before anything is given away
+  std::vector<core::EnvelopePtr>
+      lost;  // its destructor may send to this process, so it goes at the end
   try {
+    lost.reserve(1);
     head =
         core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kMessage), core::Lane::kMain);
-    GetQueueLane()->Return(stash, *head, mailbox_);
+    GetQueueLane()->Return(stash, *head, lost, mailbox_);
   } catch (...) {
     const bool is_lost = head != nullptr;
     Hold(static_cast<std::int64_t>(stash.size()) + (is_lost ? 1 : 0));

@@ -109,9 +109,7 @@ void QueueLane::PutBehind(core::EnvelopePtr notice, core::Mailbox& mailbox) {
 }
 
 void QueueLane::Return(std::vector<core::EnvelopePtr>& envelopes, core::Envelope& given,
-                       core::Mailbox& mailbox) {
-  // What the queue destroys when it throws: its destructor may send to this process, so it goes outside of the lock.
-  std::vector<core::EnvelopePtr> lost;  // empty, as until `given` is written nothing may throw
+                       std::vector<core::EnvelopePtr>& lost, core::Mailbox& mailbox) {
   const gen::detail::LeftMessages left(lost);
   std::lock_guard lock(mutex_);
   try {

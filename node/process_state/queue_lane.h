@@ -54,9 +54,10 @@ class QueueLane {
   [[nodiscard]] core::EnvelopePtr Pop(core::Mailbox& mailbox);
   // Puts back messages that were popped, oldest first, before all others of their rank. Throws what the queue throws:
   // then those are left that it was not given, and `given`, an envelope without a value, says whose message it was
-  // given last, and what counts that.
+  // given last, and what counts that. That one is in `lost`, which has room for one: its destructor may send to this
+  // process.
   void Return(std::vector<core::EnvelopePtr>& envelopes, core::Envelope& given,
-              core::Mailbox& mailbox);
+              std::vector<core::EnvelopePtr>& lost, core::Mailbox& mailbox);
   // Closes the lane and returns all that waits, in the order in which it would have been handled.
   [[nodiscard]] std::vector<core::EnvelopePtr> Close(core::Mailbox& mailbox);
 

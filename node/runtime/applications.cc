@@ -167,6 +167,7 @@ gen::Result<void> Applications::StartOne(gen::Atom name,
     (*entry)->state = State::kStarting;
     (*entry)->ended_by_force = false;
     (*entry)->has_begun_to_stop = false;
+    (*entry)->stoppers = 0;
     if (spec == nullptr) spec = (*entry)->loaded;
     former = std::exchange((*entry)->spec, spec);
   }
@@ -205,6 +206,7 @@ gen::Result<gen::PID> Applications::MasterToStop(gen::Atom name) {
   }
   // Who needs it must not start from here on, although its master may not have begun to stop.
   (*entry)->state = State::kStopping;
+  ++(*entry)->stoppers;
   return (*entry)->master;
 }
 
@@ -213,19 +215,23 @@ void Applications::TakeStopBack(gen::Atom name, gen::PID master) {
   const auto found = entries_.find(name);
   if (found == entries_.end() || found->second.master != master) return;
   Entry& entry = found->second;
-  if (entry.state == State::kStopping && !entry.has_begun_to_stop) entry.state = State::kRunning;
+  if (--entry.stoppers == 0 && entry.state == State::kStopping && !entry.has_begun_to_stop) {
+    entry.state = State::kRunning;
+  }
 }
 
 gen::Result<void> Applications::Stop(gen::Atom name, std::chrono::nanoseconds timeout) {
-  auto master = MasterToStop(name);
-  if (!master) return std::move(master.error());
+  const auto master = MasterToStop(name);
+  if (!master) return master.error();
   gen::Result<void> stopped;
   try {
-    stopped = node_.StopProcess(*master, timeout);
-  } catch (...) {  // without memory: nothing was asked
+    stopped = node_.StopProcess(*master, std::chrono::nanoseconds(0));
+  } catch (...) {  // without memory: it was not asked
     TakeStopBack(name, *master);
     throw;
   }
+  if (!stopped && stopped.error() == gen::ErrTimeout && timeout.count() != 0)
+    stopped = node_.WaitProcess(*master, timeout);
   // It may have ended by itself meanwhile.
   if (!stopped && stopped.error() == gen::ErrProcessTerminated) return {};
   return stopped;
@@ -272,8 +278,8 @@ gen::Result<void> Applications::StopForce(gen::Atom name) {
     return ended;
   }
   if (ends_soon) return {};
-  auto master = MasterToStop(name);
-  if (!master) return std::move(master.error());
+  const auto master = MasterToStop(name);
+  if (!master) return master.error();
   try {
     // An error: it has ended by itself meanwhile.
     (void)node_.SendWithPriority(*master, ApplicationMaster::StopForce{},

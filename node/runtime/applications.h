@@ -50,6 +50,7 @@ class Applications final : private ApplicationObserver {
     std::uint64_t order = 0;      // of its start, among all
     bool ended_by_force = false;  // while it was starting
     bool has_begun_to_stop = false;
+    int stoppers = 0;  // who have asked it to, or are about to
     std::optional<gen::Reason> last_end = std::nullopt;
   };
 

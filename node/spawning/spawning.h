@@ -54,8 +54,8 @@ class Spawning {
   // Makes a process in a fresh slot; the caller has the right to run it, or has to abandon it.
   gen::Result<ProcessSlot*> Open(const SpawnRequest& request);
   // For a spawn that has found its name taken: returns whether to try once more. If who has the name is ending, such as
-  // a child of a killed supervisor whose next incarnation `waiter` is, that end is awaited first: await_end(PID) returns
-  // whether it has come in time. `waiter`: the process that waits; empty: a thread outside.
+  // a child of a killed supervisor whose next incarnation `waiter` is, that end is awaited first: await_end(PID)
+  // returns whether it has come in time. `waiter`: the process that waits; empty: a thread outside.
   [[nodiscard]] bool AwaitName(gen::Atom name, gen::PID waiter,
                                const std::function<bool(gen::PID)>& await_end) const;
   // Starts a process. `done` is called when its Init has ended, with an error if that failed, maybe on another thread.

@@ -49,7 +49,6 @@ class PeriodicSend final : public gen::TimerHandle::State {
         due_(core::DeadlineAfter(needs.clock.Now(), period)) {
     timer_.fire = &PeriodicSend::Fire;
     timer_.context = this;
-    needs_.ticks.Add(id_);
   }
 
   void Arm(std::shared_ptr<PeriodicSend> self) {
@@ -102,7 +101,7 @@ class PeriodicSend final : public gen::TimerHandle::State {
 
   // False: there can be no other one.
   bool Tick() {
-    if (!needs_.ticks.TryBegin(id_)) return true;  // the last one still waits
+    if (waits_->exchange(true, std::memory_order_acq_rel)) return true;  // the last one still waits
     core::EnvelopePtr tick;
     try {
       tick = make_();
@@ -113,7 +112,7 @@ class PeriodicSend final : public gen::TimerHandle::State {
             .Error("a message for {}, to be sent again, could not be copied: {}{}", to_.ToString(),
                    thrown, *more);
       }
-      needs_.ticks.TakeBack(id_);
+      waits_->store(false, std::memory_order_release);
       return true;
     }
     tick->from = from_.ToAddress();
@@ -132,6 +131,8 @@ class PeriodicSend final : public gen::TimerHandle::State {
   const gen::Target to_;
   const PeriodicSends::Make make_;
   const std::int64_t period_;
+  // Its last tick is in a mailbox: else the next one may be sent.
+  const Ticks::Waits waits_ = needs_.ticks.Add(id_);
   gen::LogLimit copy_lines_;  // one for each tick of which the copy throws
 
   std::mutex mutex_;  // of what follows

@@ -227,7 +227,7 @@ TEST_CASE("state machine: a mistake in the table or in Init makes the spawn fail
        }},
       {"Init: must return GoTo(the first state), or Stop",
        [](Mistaken& self) { return self.Keep(); }},
-      {"panic: GoTo: a state that is not in the table",
+      {"panic: GoTo: a state that is not in the table",  // of states that are no enumeration
        [](Mistaken& self) { return self.GoTo(1); }},
       {"no", [](Mistaken&) -> Transition { return gen::Stop(gen::Reason::Error("no")); }},
       {"panic: Reply: there is no request",

@@ -164,14 +164,14 @@ struct Asked {
     return options;
   }
   Asked() {
-    REQUIRE(asker.ShakeHands("asker@127.0.0.1", "asked@127.0.0.1"));
+    REQUIRE(asker.ShakeHands("asker@127.0.0.1", "asked_code@127.0.0.1"));
     AppendReference(reference, 5, pid.node, pid.creation);
   }
 
   Sleepers sleepers;
   const ErlangOptions options = Listening(OptionsOfCalls(sleepers));
   kit::LogCapture log;
-  node::Node node = TryStart("asked@127.0.0.1", log, options).value();
+  node::Node node = Cluster::Start("asked_code@127.0.0.1", log, options);
   Client asker{static_cast<std::uint16_t>(options.listen_port)};
   const gen::PID pid{7, "asker@127.0.0.1", 77};
   std::string reference;

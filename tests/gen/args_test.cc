@@ -1,5 +1,6 @@
 #include <ergon/gen/args.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,12 @@ TEST_CASE("args: of another type") {
   CHECK(MakeArgs(ArgsOrder()).Get<ArgsPrice>(0).error().detail() ==
         "argument 0: is order, not price");
   CHECK(MakeArgs(ArgsOrder()).Get<int>(0).error().detail() == "argument 0: is order, not int");
+}
+
+TEST_CASE("args: a number of 64 bits is any integer that holds it") {
+  const Args args = MakeArgs(std::int64_t{300});
+  CHECK(args.Get<int>(0).value() == 300);
+  CHECK(args.Get<std::uint8_t>(0).error() == ErrIncorrect);
 }
 
 TEST_CASE("args: optional ones") {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <variant>
 
 #include <doctest/doctest.h>
 
@@ -130,6 +131,40 @@ TEST_CASE("match: functions and function objects, which are not copied") {
   CHECK(With(Add{2}, match) == 2);
   CHECK(With(Add{3}, match) == 5);
   CHECK(functor.calls == 5);
+}
+
+TEST_CASE("match: what was received, of several types") {
+  using Received = std::variant<int, std::string, std::unique_ptr<int>>;
+  const auto name = [](Received received) {
+    return gen::Match(
+        received, [](int number) { return "number " + std::to_string(number); },
+        [](std::unique_ptr<int>& owned) {
+          const std::unique_ptr<int> taken = std::move(owned);
+          return "owned " + std::to_string(*taken);
+        },
+        [](const auto&) { return std::string("other"); });
+  };
+  CHECK(name(5) == "number 5");
+  CHECK(name(std::make_unique<int>(6)) == "owned 6");
+  CHECK(name(std::string("text")) == "other");
+  int calls = 0;
+  Received number = 1;
+  gen::Match(number, [&calls](const auto&) { ++calls; });
+  CHECK(calls == 1);
+  // The exact type goes before one that fits better or is converted, and what is taken by value is taken out.
+  std::variant<int, double> either = 2;
+  const auto which = [&either] {
+    return gen::Match(
+        either, [](const int&) { return 1; }, [](auto&) { return 2; });
+  };
+  CHECK(which() == 1);
+  either = 2.5;
+  CHECK(which() == 2);
+  Received owned = std::make_unique<int>(7);
+  CHECK(gen::Match(
+            owned, [](std::unique_ptr<int> taken) { return *taken; },
+            [](const auto&) { return 0; }) == 7);
+  CHECK(std::get<std::unique_ptr<int>>(owned) == nullptr);
 }
 
 }  // namespace

@@ -254,5 +254,42 @@ TEST_CASE("result: what is made of one is checked, too") {
   CHECK(*moved == 4);
 }
 
+TEST_CASE("result: what is made of an error, and of nothing") {
+  const Result<int> five = 5;
+  const Result<int> none = ErrTimeout;
+  const auto six = [](const Error&) -> Result<int> { return 6; };
+  CHECK(five.or_else(six).value() == 5);
+  CHECK(none.or_else(six).value() == 6);
+  CHECK(none.or_else([](Error error) -> Result<int> { return error; }).error() == ErrTimeout);
+  Result<std::unique_ptr<int>> kept(std::make_unique<int>(7));
+  const auto other = [](Error) -> Result<std::unique_ptr<int>> { return std::make_unique<int>(8); };
+  CHECK(*std::move(kept).or_else(other).value() == 7);
+  CHECK(*Result<std::unique_ptr<int>>(ErrTimeout).or_else(other).value() == 8);
+
+  const Result<void> done;
+  const Result<void> failed = ErrBusy;
+  CHECK(done.map([] { return 3; }).value() == 3);
+  CHECK(failed.map([] { return 3; }).error() == ErrBusy);
+  int calls = 0;
+  CHECK(done.map([&calls] { ++calls; }));
+  CHECK(failed.map([&calls] { ++calls; }).error() == ErrBusy);
+  CHECK(calls == 1);
+  CHECK(done.and_then([]() -> Result<int> { return ErrTimeout; }).error() == ErrTimeout);
+  CHECK(failed.and_then([]() -> Result<int> { return 4; }).error() == ErrBusy);
+  CHECK(done.and_then([&done] { return done; }));
+  CHECK(failed.or_else([&done](const Error&) { return done; }));
+  CHECK(done.or_else([&failed](const Error&) { return failed; }));
+  int told = 0;
+  const auto tell = [&told](const Error& error) {
+    told += error == ErrBusy || error == ErrTimeout;
+  };
+  CHECK(failed.or_else(tell).error() == ErrBusy);
+  CHECK(none.or_else(tell).error() == ErrTimeout);
+  CHECK(Result<int>(ErrBusy).or_else(tell).error() == ErrBusy);
+  CHECK(five.or_else(tell).value() == 5);
+  CHECK(done.or_else(tell));
+  CHECK(told == 3);
+}
+
 }  // namespace
 }  // namespace ergon::gen

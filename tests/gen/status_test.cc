@@ -46,6 +46,24 @@ TEST_CASE("status: an error as the answer") {
   CHECK_FALSE(result.status().stops());
 }
 
+TEST_CASE("status: a result as the answer, by its value or its error") {
+  CallResult value = Reply(Result<int>(5));
+  REQUIRE(value.response() != nullptr);
+  CHECK(*value.response()->ValueAs<int>() == 5);
+  const gen::Result<std::string> failed = gen::ErrBusy;
+  CallResult error = Reply(failed);
+  REQUIRE(error.response()->ValueAs<gen::Error>() != nullptr);
+  CHECK(*error.response()->ValueAs<gen::Error>() == gen::ErrBusy);
+  CHECK(error.response()->kind == gen::ReplyError(gen::ErrBusy).response()->kind);
+}
+
+TEST_CASE("status: an error as the reason to stop") {
+  const Error error(ErrorCode::kTimeout, "no token");
+  const Status stop = Stop(error);
+  REQUIRE(stop.stops());
+  CHECK(stop.reason() == Reason::Error(error.ToString()));
+}
+
 TEST_CASE("status: no reply") {
   CallResult result = NoReply();
   CHECK_FALSE(result.response());

@@ -61,30 +61,6 @@ TEST_CASE("Broadcast: each message reaches every worker once, in order, busy one
   CHECK(pool.Stats().Text("strategy") == "broadcast");
 }
 
-TEST_CASE("Broadcast: the ticks of a periodic send do not gather at a worker that is busy") {
-  BroadcastFixture fixture;
-  auto pool = fixture.Start(2);
-  auto other = fixture.StartPool(1);
-  const std::vector<gen::PID> all = pool.Workers();
-  kit::Gate gate(fixture.node);
-  fixture.HoldEach(gate, {all[0]});
-  const gen::TimerHandle ticks = fixture.node.SendEvery(pool.pid(), Job{7}, 1ms).value();
-  REQUIRE(Eventually([&] { return fixture.workers->jobs.ValuesOf(all[1]).size() >= 1; }));
-  // Another receiver has got many meanwhile.
-  const gen::TimerHandle others = fixture.node.SendEvery(other.pid(), Job{8}, 1ms).value();
-  const gen::PID far = other.Workers()[0];
-  REQUIRE(Eventually([&] { return fixture.workers->jobs.ValuesOf(far).size() >= 10; }));
-  CHECK(others.Cancel());
-  // One, and one that was due while the pool was passing that on.
-  CHECK(fixture.workers->jobs.ValuesOf(all[1]).size() <= 2);
-  CHECK(fixture.node.ProcessInfo(all[0])->messages_queued <= 2);
-  gate.Open();
-  for (const gen::PID worker : all) {
-    REQUIRE(Eventually([&] { return fixture.workers->jobs.ValuesOf(worker).size() >= 4; }));
-  }
-  CHECK(ticks.Cancel());
-}
-
 TEST_CASE("Broadcast: a call gets the answers of all workers, in the order of their places") {
   BroadcastFixture fixture;
   auto pool = fixture.Start(4);

@@ -96,6 +96,35 @@ TEST_CASE("simulation: time is virtual, and passes while a call waits") {
   CHECK(sim.Now() < 24h + 1s);
 }
 
+TEST_CASE("simulation: nodes with options, and calls that are looked at later") {
+  struct Ask {
+    using Reply = int;
+  };
+  struct Answers : act::Actor {
+    gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message&) override {
+      return gen::Reply(Env<int>("answer").value_or(0));
+    }
+  };
+  int seeds = 0;
+  Simulation::ForSeeds(1, 3,
+                       [&seeds](Simulation& sim) {
+                         ++seeds;
+                         auto& node = sim.Node("test@localhost", {.environment = {{"answer", 42}}});
+                         CHECK(&sim.Node("test@localhost") == &node);
+                         const gen::PID pid = node.Spawn(gen::Factory<Answers>()).value();
+                         auto answer = sim.CallLater(pid, Ask{});
+                         CHECK_FALSE(answer.ready());
+                         sim.RunUntilIdle();
+                         CHECK(answer.get().value() == 42);
+                         auto answers = sim.CallMany(pid, 3, [](int) { return Ask{}; });
+                         sim.RunUntilIdle();
+                         REQUIRE(answers.size() == 3);
+                         CHECK(answers[2].get().value() == 42);
+                       },
+                       {.throughput_most = 1});
+  CHECK(seeds >= 1);  // 3, if the environment asks for no others
+}
+
 TEST_CASE("simulation: plans by time and by turns") {
   std::vector<int> seen;
   std::vector<std::string> order;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ergon/act/actor.h>
@@ -99,6 +100,49 @@ TEST_CASE("unit: messages, calls and what was sent") {
   unit.ExpectNothingSent();
 }
 
+// Answers later, and only what its environment allows.
+class Gateway : public act::Actor {
+  gen::CallResult HandleCall(gen::PID from, gen::Ref ref, gen::Message& request) override {
+    if (!request.Is<Get>()) return Actor::HandleCall(from, ref, request);
+    if (!Env<bool>("open").value_or(false)) return gen::ReplyError(gen::ErrBusy);
+    open_.emplace_back(from, ref);
+    return gen::NoReply();
+  }
+  gen::Status HandleMessage(gen::PID from, gen::Message& message) override {
+    const auto* add = message.As<Add>();
+    if (add == nullptr) return Actor::HandleMessage(from, message);
+    for (const auto& [caller, ref] : open_) CHECK(SendResponse(caller, ref, add->amount));
+    open_.clear();
+    return gen::Continue();
+  }
+  std::vector<std::pair<gen::PID, gen::Ref>> open_;
+};
+struct Size {
+  using Reply = int;
+};
+class Sized : public act::Actor {
+  gen::CallResult HandleCall(gen::PID, gen::Ref, gen::Message&) override { return gen::Reply(7); }
+};
+
+TEST_CASE("unit: answers that come later, and values of its environment") {
+  Unit closed(gen::Factory<Gateway>());
+  CHECK(closed.Call<int>(closed.NewPID(), Get{}).error() == gen::ErrBusy);
+  Unit unit(gen::Factory<Gateway>(), {}, {{"open", true}});
+  const gen::PID client = unit.NewPID();
+  const gen::Ref first = unit.Ask(client, Get{});
+  const gen::Ref second = unit.Ask(client, Get{});
+  CHECK(unit.AnswerTo<int>(first).error() == gen::ErrTimeout);
+  unit.Send(unit.NewPID(), Add{5});
+  CHECK(unit.AnswerTo<int>(second).value() == 5);
+  CHECK(unit.AnswerTo<std::string>(first).error() == gen::ErrUnexpectedType);
+  CHECK(unit.AnswerTo<int>(second).error() == gen::ErrTimeout);  // it has been taken
+}
+
+TEST_CASE("unit: a request may name the type of its answer") {
+  Unit unit(gen::Factory<Sized>());
+  CHECK(unit.Call(unit.NewPID(), Size{}).value() == 7);
+}
+
 TEST_CASE("unit: an expectation that fails says what there was") {
   Unit unit(gen::Factory<Counter>(0));
   const gen::PID client = unit.NewPID();
@@ -115,7 +159,18 @@ TEST_CASE("unit: an expectation that fails says what there was") {
   }
   CHECK_THROWS_AS(unit.ExpectNothingSent(), ExpectationFailed);
   CHECK_THROWS_AS(unit.ExpectSend<Total>().Never(), ExpectationFailed);
-  CHECK_THROWS_AS(unit.ExpectLog(gen::LogLevel::kInfo, "anything"), ExpectationFailed);
+  const auto log_failure = [&] {
+    try {
+      unit.ExpectLog(gen::LogLevel::kInfo, "anything");
+    } catch (const ExpectationFailed& failure) {
+      return std::string(failure.what());
+    }
+    return std::string();
+  };
+  CHECK(log_failure() == "expected a log line of level info with 'anything'; there were: none");
+  unit.OnCall<Price>([](const Price&) { return gen::ErrBusy; });
+  unit.Send(client, Price{1});
+  CHECK(log_failure().ends_with("; there were:\n  info: no price: busy"));
 }
 
 TEST_CASE("unit: its calls are answered by the test") {

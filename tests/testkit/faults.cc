@@ -122,7 +122,8 @@ gen::ProcessFactory MakeFaulty(gen::ProcessFactory factory, const Faults& faults
   Check(faults);
   if (!factory) throw std::invalid_argument("factory: is empty");
   if (factory.IsFunction()) {
-    throw std::invalid_argument("factory: a process made of a function takes its messages itself");
+    throw std::invalid_argument(
+        "factory: it makes processes of a function, which cannot be made faulty: give a behaviour");
   }
   const std::type_info* type = factory.type();
   return gen::ProcessFactory(

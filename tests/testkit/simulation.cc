@@ -81,7 +81,7 @@ Simulation::~Simulation() {
   for (auto& simulated : nodes_) simulated->node->Stop();
 }
 
-gen::Node& Simulation::Node(std::string_view name) {
+gen::Node& Simulation::Node(std::string_view name, gen::NodeOptions options) {
   for (auto& simulated : nodes_) {
     if (simulated->name == gen::Atom(name)) return *simulated->node;
   }
@@ -93,7 +93,6 @@ gen::Node& Simulation::Node(std::string_view name) {
       clock_.get(), core::DispatcherOptions{.fibers_cached = 16, .hooks = simulated->trace});
   simulated->dispatcher->SetDriver([this](std::int64_t until) { return StepUntil(until); });
   simulated->name = name;
-  gen::NodeOptions options;
   options.log_sink = [this](gen::LogLevel, const std::string& line) {
     if (log_.size() == kLogLines) log_.pop_front();
     log_.push_back(line);

@@ -33,6 +33,7 @@
 #include <ergon/gen/factory.h>
 #include <ergon/gen/network.h>
 #include <ergon/gen/node.h>
+#include <ergon/gen/node_options.h>
 #include <ergon/testkit/answer.h>
 #include <ergon/testkit/faults.h>
 #include <ergon/testkit/random.h>
@@ -70,7 +71,8 @@ class Simulation {
   // GoogleTest, an exception or a crash says with which seed, and how to run it again. With
   // doctest or GoogleTest, include their header before this one.
   template <class Test>
-  static void ForSeeds(std::uint64_t first, std::uint64_t last, Test&& test) {
+  static void ForSeeds(std::uint64_t first, std::uint64_t last, Test&& test,
+                       const SimulationOptions& options = {}) {
     for (const std::uint64_t seed : SeedsToRun(first, last)) {
       const SeedNotice notice(seed);
 #if defined(DOCTEST_INFO)
@@ -80,7 +82,7 @@ class Simulation {
                    "; run it again with ERGON_SEED=" + std::to_string(seed));
 #endif
       try {
-        Simulation simulation(seed);
+        Simulation simulation(seed, options);
         test(simulation);
       } catch (...) {
         SeedNotice::Print(seed);
@@ -91,9 +93,10 @@ class Simulation {
 
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
 
-  // Returns the node with this name, name@host, and starts it on the first use. Throws an exception that says what is
-  // wrong with the name.
-  gen::Node& Node(std::string_view name);
+  // Returns the node with this name, name@host, and starts it on the first use, with these options, but for those that
+  // are the simulation's own: clock, dispatcher, timers, defer, creation, network and log_sink. Throws an exception
+  // that says what is wrong with the name or the options.
+  gen::Node& Node(std::string_view name, gen::NodeOptions options = {});
 
   // -- chance --
 
@@ -142,15 +145,20 @@ class Simulation {
 
   // -- calls --
 
-  // Makes `count` calls at once from outside of the node, with the requests make(0), make(1), ...
-  template <class R, class Make>
-  [[nodiscard]] std::vector<Answer<R>> CallMany(gen::PID pid, int count, Make&& make,
-                                                const gen::CallOptions& options = {}) {
-    std::vector<Answer<R>> answers;
+  // Makes a call from outside of the node, and does not wait. R may be left out as of gen::Messenger::Call.
+  template <class R = gen::NamedByRequest, class T>
+  [[nodiscard]] Answer<gen::AnswerOf<T, R>> CallLater(gen::PID pid, T&& request,
+                                                      const gen::CallOptions& options = {}) {
+    using Type = gen::AnswerOf<T, R>;
+    return Answer<Type>(NodeOf(pid).CallAsync<Type>(pid, std::forward<T>(request), options));
+  }
+  // Makes `count` such calls at once, with the requests make(0), make(1), ...
+  template <class R = gen::NamedByRequest, class Make>
+  [[nodiscard]] auto CallMany(gen::PID pid, int count, Make&& make,
+                              const gen::CallOptions& options = {}) {
+    std::vector<Answer<gen::AnswerOf<std::invoke_result_t<Make&, int>, R>>> answers;
     answers.reserve(static_cast<std::size_t>(count));
-    for (int i = 0; i < count; ++i) {
-      answers.emplace_back(NodeOf(pid).CallAsync<R>(pid, make(i), options));
-    }
+    for (int i = 0; i < count; ++i) answers.push_back(CallLater<R>(pid, make(i), options));
     return answers;
   }
 

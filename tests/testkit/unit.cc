@@ -17,7 +17,8 @@ namespace {
 std::unique_ptr<gen::ProcessBehavior> MakeFrom(const gen::ProcessFactory& factory) {
   if (!factory) throw std::invalid_argument("factory: is empty");
   if (factory.IsFunction()) {
-    throw std::invalid_argument("factory: a process made of a function takes its messages itself");
+    throw std::invalid_argument(
+        "factory: it makes processes of a function, which need a node: use a Simulation");
   }
   auto behavior = factory.Make();
   if (behavior == nullptr) throw std::invalid_argument("factory: it has made no behaviour");
@@ -26,8 +27,9 @@ std::unique_ptr<gen::ProcessBehavior> MakeFrom(const gen::ProcessFactory& factor
 
 }  // namespace
 
-Unit::Unit(const gen::ProcessFactory& factory, const gen::Args& args)
+Unit::Unit(const gen::ProcessFactory& factory, const gen::Args& args, gen::Environment environment)
     : behavior_(MakeFrom(factory)) {
+  host_.environment = std::move(environment);
   bool started = false;
   Guarded([&] {
     gen::Status status = behavior_->ProcessInit(host_, args);
@@ -111,10 +113,14 @@ void Unit::AnswerRequests() {
   }
 }
 
-core::EnvelopePtr Unit::Request(gen::PID from, core::EnvelopePtr envelope) {
+gen::Ref Unit::Request(gen::PID from, core::EnvelopePtr envelope) {
   const gen::Ref ref = host_.MakeRef();
   envelope->ref = ref.id;
   Handle(from, std::move(envelope));
+  return ref;
+}
+
+core::EnvelopePtr Unit::TakeAnswer(gen::Ref ref) {
   const auto found = std::find_if(host_.responses.begin(), host_.responses.end(),
                                   [&](const auto& response) { return response.ref.id == ref.id; });
   return found == host_.responses.end() ? nullptr : std::move(found->envelope);
@@ -155,10 +161,10 @@ void Unit::Exit(gen::PID pid, const gen::Reason& reason) {
 }
 
 gen::Inspection Unit::Inspect(std::vector<std::string> items) {
-  core::EnvelopePtr answer =
+  const core::EnvelopePtr answer = TakeAnswer(
       Request(NewPID(), core::MakeEnvelope<gen::InspectRequest>(
                             static_cast<std::uint8_t>(gen::EnvelopeKind::kInspect),
-                            core::Lane::kUrgent, gen::InspectRequest{std::move(items)}));
+                            core::Lane::kUrgent, gen::InspectRequest{std::move(items)})));
   auto* inspection = answer == nullptr ? nullptr : answer->ValueAs<gen::Inspection>();
   return inspection == nullptr ? gen::Inspection() : std::move(*inspection);
 }
@@ -206,10 +212,11 @@ void Unit::ExpectLog(gen::LogLevel level, std::string_view text) const {
   std::string lines;
   for (const auto& line : host_.lines) {
     if (line.level == level && line.text.find(text) != std::string::npos) return;
-    lines += "\n  " + line.text;
+    lines += "\n  " + std::string(gen::ToString(line.level)) + ": " + line.text;
   }
-  throw ExpectationFailed("expected a log line with '" + std::string(text) +
-                          "'; there were:" + lines);
+  throw ExpectationFailed("expected a log line of level " + std::string(gen::ToString(level)) +
+                          " with '" + std::string(text) +
+                          "'; there were:" + (lines.empty() ? std::string(" none") : lines));
 }
 
 void Unit::Forget() {

@@ -8,7 +8,8 @@
 //
 // An expectation that does not hold throws ExpectationFailed, which says what there was instead; every test framework
 // reports that. The process finds only itself in groups. Use a Simulation for pools, supervisors, processes made of
-// functions, names, aliases, stashed and postponed messages, Node(), and several processes.
+// functions, names, aliases, stashed and postponed messages, events (what is published is not kept), Node(), and
+// several processes: a Spawn returns a PID and starts nothing.
 #pragma once
 
 #include <chrono>
@@ -82,8 +83,9 @@ class SendExpectation {
 
 class Unit {
  public:
-  // Runs Init.
-  explicit Unit(const gen::ProcessFactory& factory, const gen::Args& args = {});
+  // Runs Init. `environment`: what the process finds with Env.
+  explicit Unit(const gen::ProcessFactory& factory, const gen::Args& args = {},
+                gen::Environment environment = {});
   Unit(const Unit&) = delete;
   Unit& operator=(const Unit&) = delete;
   ~Unit();
@@ -108,13 +110,23 @@ class Unit {
                                             core::Lane::kMain, std::forward<T>(value)));
   }
   // Returns the answer; kProcessTerminated, with the reason, if the process has ended with this request; kTimeout if
-  // there is no answer (yet).
-  template <class R, class T>
-  [[nodiscard]] gen::Result<R> Call(gen::PID from, T&& request) {
+  // there is no answer yet: then see Ask. R may be left out as of gen::Messenger::Call.
+  template <class R = gen::NamedByRequest, class T>
+  [[nodiscard]] gen::Result<gen::AnswerOf<T, R>> Call(gen::PID from, T&& request) {
+    return AnswerTo<gen::AnswerOf<T, R>>(Ask(from, std::forward<T>(request)));
+  }
+  // Makes a request whose answer may come later, as after gen::NoReply.
+  template <class T>
+  gen::Ref Ask(gen::PID from, T&& request) {
     using Stored = gen::StoredType<T>;
-    core::EnvelopePtr answer = Request(
+    return Request(
         from, core::MakeEnvelope<Stored>(static_cast<std::uint8_t>(gen::EnvelopeKind::kRequest),
                                          core::Lane::kMain, std::forward<T>(request)));
+  }
+  // Returns the answer to what was asked so, once; errors as of Call.
+  template <class R>
+  [[nodiscard]] gen::Result<R> AnswerTo(gen::Ref ref) {
+    const core::EnvelopePtr answer = TakeAnswer(ref);
     if (answer == nullptr) return WhyNoAnswer();
     if (auto* error = answer->ValueAs<gen::Error>()) return std::move(*error);
     return gen::detail::TakeResponse<R>(*answer);
@@ -180,7 +192,8 @@ class Unit {
     }
   }
   void Handle(gen::PID from, core::EnvelopePtr envelope);
-  core::EnvelopePtr Request(gen::PID from, core::EnvelopePtr envelope);
+  gen::Ref Request(gen::PID from, core::EnvelopePtr envelope);
+  core::EnvelopePtr TakeAnswer(gen::Ref ref);  // null: there is none yet
   [[nodiscard]] gen::Error WhyNoAnswer() const;
   void Answer(gen::Ref ref, core::EnvelopePtr response);
   void AnswerRequests();  // those for which OnCall has an answer

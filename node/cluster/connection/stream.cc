@@ -56,7 +56,8 @@ void Stream::Connect(const Addresses& addresses, std::uint16_t port) {
       SendAtOnce();
       return;
     } catch (const std::system_error&) {
-      problem = std::current_exception();
+      if (problem == nullptr)
+        problem = std::current_exception();       // the address that is most likely
       if (was_open && !socket_.is_open()) break;  // by Close
     }
   }

@@ -156,7 +156,8 @@ void RemoteWorker::Retry(core::Envelope& envelope) {
 }
 
 void RemoteWorker::Pause() {
-  waits_for_room_ = true;
+  // One timer for all that waits: each of it asks again when that fires, and may have to pause once more.
+  if (std::exchange(waits_for_room_, true)) return;
   (void)host_->SendSelfAfter(RetryTimer{}, pause_);
   pause_ = std::min<std::chrono::nanoseconds>(2 * pause_, kLongestPause);
 }

@@ -11,8 +11,8 @@
 
 namespace ergon::dist::detail {
 
-// Whatever the order of the entries, and whichever keys are asked for, no entry is skipped twice: a peer chooses both the
-// order and how large a value is.
+// Whatever the order of the entries, and whichever keys are asked for, no entry is skipped twice: a peer chooses both
+// the order and how large a value is.
 class MapEntries {
  public:
   // More are no struct's. What a map has passed by is kept, so this bounds the memory.
