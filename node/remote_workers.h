@@ -21,8 +21,9 @@
 //
 // Places. Each worker starts on the node that has the fewest workers of this pool; among equals, on the first in the
 // list. So PoolOptions::pool_size is spread over the nodes. A node is skipped for the next one if it cannot be reached,
-// has registered nothing of that name, or runs as many processes as it may. A node that cannot be reached is skipped
-// for 100 ms at first, then for longer, at most for 10 s. If no node is left, the Init of the worker fails. At the
+// has registered nothing of that name, runs as many processes as it may, or does not run Ergon: then what it has
+// started is killed. A node that cannot be reached or does not run Ergon is skipped for 100 ms at first, then for
+// longer, at most for 10 s. If no node is left, the Init of the worker fails. At the
 // start of the pool this is a failure of the pool; later the pool tries again and again, less and less often
 // (PoolOptions::restart_backoff_max). Meanwhile messages wait as they do for any missing worker. A worker stays where
 // it is: a worker that has been moved because its node was gone does not return by itself when the node is back.

@@ -13,9 +13,11 @@
 #include <vector>
 
 #include <ergon/act/pool.h>
+#include <ergon/node/cluster/signals/spawn_signals.h>
 #include <ergon/node/remote_workers.h>
 
 #include <cluster/cluster.h>
+#include <cluster/erlang_peer.h>
 #include <kit/gate.h>
 
 namespace ergon::dist {
@@ -398,6 +400,26 @@ TEST_CASE("remote workers: a pool whose nodes cannot be reached does not start, 
   const std::string error = cluster.StartError(cluster.Workers());
   CHECK(Contains(error, "worker 1 of 2: remote workers: far:start on far_awayb@127.0.0.1: "));
   CHECK(Contains(error, "; far:start on far_awayc@127.0.0.1: "));
+}
+
+TEST_CASE("remote workers: a node that does not run Ergon is told, and its process is killed") {
+  NodeForPeers host("far_host");
+  ErlangPeer peer(host.node, "far_erlang@127.0.0.1", host.port());
+  auto start = std::async(std::launch::async, [&] {
+    return host.node.Spawn(gen::Factory<FarPool>(act::PoolOptions{
+        .pool_size = 1,
+        .worker_factory = RemoteWorkers(
+            {.nodes = {"far_erlang@127.0.0.1"}, .module = "far", .function = "start"})}));
+  });
+  const Signal request = peer.Await(SignalKind::kSpawnRequest);
+  peer.Add(SpawnReplyTo(request.from, peer.Pid(5), request.ref, request.links)).Flush();
+  const auto pool = start.get();
+  REQUIRE_FALSE(pool);
+  const std::string error = pool.error().ToString();
+  CHECK(Contains(error, "far:start on far_erlang@127.0.0.1: "));
+  CHECK(Contains(error, "is for nodes of Ergon only, and far_erlang@127.0.0.1 is none"));
+  const Signal end = peer.Await(SignalKind::kExitRequest);
+  CHECK(end.to == peer.Pid(5));
 }
 
 TEST_CASE("remote workers: messages wait for slow workers, then senders are refused, or wait") {

@@ -55,7 +55,6 @@ gen::Status RemoteWorker::ProcessInit(gen::ProcessHost& host, const gen::Args& /
   auto begun = CheckRemoteWorkers(*options_, host.Self().node);
   if (begun) begun = Begin();
   if (begun) {
-    AskForCredit();
     Settle();
     return gen::Continue();
   }
@@ -67,22 +66,37 @@ gen::Result<void> RemoteWorker::Begin() {
   std::string problems;
   std::vector<bool> tried;
   while (auto place = places_->TakeBest(tried, host_->Now())) {
-    auto worker = Spawn(*host_, place->node(), options.module, options.function, options.arguments,
-                        {.link = true, .call = {.timeout = options.spawn_timeout}});
-    if (worker) {
+    const auto worker =
+        Spawn(*host_, place->node(), options.module, options.function, options.arguments,
+              {.link = true, .call = {.timeout = options.spawn_timeout}});
+    const auto begun = worker.and_then([this](gen::PID started) { return AskFirst(started); });
+    if (begun) {
       place->Reached();
-      worker_ = *worker;
       place_.emplace(std::move(*place));
       return {};
     }
-    const gen::Error& error = worker.error();
-    if (IsNotReached(error)) place->NotReached(host_->Now());
+    const gen::Error& error = begun.error();
+    // A node that is none of Ergon starts what it is asked for, and is found out afterwards.
+    if (IsNotReached(error) || worker) place->NotReached(host_->Now());
     if (!problems.empty()) problems += "; ";
     problems +=
         fmt::format("{}:{} on {}: {}", options.module, options.function, place->node(), error);
     if (!LeavesOthers(error)) break;
   }
   return gen::Error(gen::ErrorCode::kNoConnection, std::move(problems));
+}
+
+gen::Result<void> RemoteWorker::AskFirst(gen::PID worker) {
+  worker_ = worker;
+  const auto asked = AskForRoom();
+  if (!asked && asked.error() == gen::ErrUnsupported) {
+    (void)host_->Unlink(worker);
+    (void)host_->SendExit(worker, gen::Reason::Kill());
+    worker_ = {};
+    return asked.error();
+  }
+  AwaitCredit(asked);
+  return {};
 }
 
 // ---- what it is sent
@@ -217,7 +231,7 @@ void RemoteWorker::PassAnswer(core::Envelope& envelope) {
 }
 
 void RemoteWorker::AskAboutDoubted() {
-  doubt_ = AskForRoom();
+  doubt_ = AskForRoom().value_or(0);
   if (doubt_ == 0) Pause();
 }
 
@@ -241,14 +255,16 @@ void RemoteWorker::Respond(const Caller& caller, core::EnvelopePtr response) {
 // ---- credit
 
 // The other node answers at once, whatever the worker does.
-std::uint64_t RemoteWorker::AskForRoom() {
-  const auto asked = host_->Request(worker_, RoomQuestion{}, {.timeout = gen::kInfinite});
-  return asked ? asked->id : 0;
+gen::Result<std::uint64_t> RemoteWorker::AskForRoom() {
+  return host_->Request(worker_, RoomQuestion{}, {.timeout = gen::kInfinite})
+      .map([](gen::Ref question) { return question.id; });
 }
 
-void RemoteWorker::AskForCredit() {
+void RemoteWorker::AskForCredit() { AwaitCredit(AskForRoom()); }
+
+void RemoteWorker::AwaitCredit(const gen::Result<std::uint64_t>& question) {
   given_since_ = 0;
-  credit_question_ = AskForRoom();
+  credit_question_ = question.value_or(0);
   if (credit_question_ == 0) Pause();
 }
 

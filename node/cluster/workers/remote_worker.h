@@ -54,15 +54,20 @@ class RemoteWorker final : public gen::ProcessBehavior {
 
   // Starts the worker there.
   gen::Result<void> Begin();
+  // Asks a worker that has started for credit. Ends the worker, and returns kUnsupported, if its node is none of Ergon.
+  gen::Result<void> AskFirst(gen::PID worker);
 
   void PassMessage(core::Envelope& envelope);
   void PassRequest(core::Envelope& envelope);
   void PassAnswer(core::Envelope& envelope);
   void Respond(const Caller& caller, core::EnvelopePtr response);
   void PassDoubted();
-  // Asks for a look at the mailbox there, and returns the number of the question, or 0 if it cannot.
-  std::uint64_t AskForRoom();
+  // Asks for a look at the mailbox there, and returns the number of the question. Returns kUnsupported if the node there
+  // is none of Ergon.
+  gen::Result<std::uint64_t> AskForRoom();
   void AskForCredit();
+  // The answer to this question, if there is one, is the credit.
+  void AwaitCredit(const gen::Result<std::uint64_t>& question);
   // One more is on its way.
   void Given();
   // The answer to the question for credit.
