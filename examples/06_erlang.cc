@@ -2,6 +2,7 @@
 //   erl -name shell@127.0.0.1 -setcookie secret
 //   1> gen_server:call({words, 'cpp@127.0.0.1'}, {count, <<"to be or not to be">>}).
 //   {ok,6}
+#include <csignal>
 #include <sstream>
 #include <string>
 
@@ -49,6 +50,7 @@ class WordPool : public act::Pool {
 };
 
 int main() {
+  std::signal(SIGPIPE, SIG_IGN);  // who reads the log may go: that is an error of a write
   gen::NodeOptions options;
   options.network = dist::Erlang({.cookie = "secret"});
   options.types.Register<Count>().Register<Counted>();

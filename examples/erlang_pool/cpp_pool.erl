@@ -15,7 +15,7 @@ init(#{program := Program, node := Node, pool := Pool}) ->
                      [{args, [atom_to_list(Node)]},
                       {env, [{"RELEASE_COOKIE", atom_to_list(erlang:get_cookie())}]},
                       exit_status, {line, 1000}]),
-    case await_pool({Pool, Node}, 100) of
+    case await_pool(Port, {Pool, Node}, 100) of
         ok -> {ok, #{port => Port, pool => {Pool, Node}, monitor => monitor(process, {Pool, Node})}};
         {error, Reason} -> {stop, Reason}
     end.
@@ -46,9 +46,15 @@ await_end(#{port := Port}) ->
         undefined -> ok
     end.
 
-await_pool(Pool, Attempts) ->
+await_pool(Port, Pool, Attempts) ->
     Monitor = monitor(process, Pool),
-    receive {'DOWN', Monitor, process, _, _} when Attempts > 0 -> timer:sleep(50), await_pool(Pool, Attempts - 1);
-            {'DOWN', Monitor, process, _, Reason} -> {error, Reason}
+    receive {'DOWN', Monitor, process, _, _} when Attempts > 0 -> await_next(Port, Pool, Attempts - 1);
+            {'DOWN', Monitor, process, _, Reason} -> {error, Reason};
+            {Port, {exit_status, Status}} -> demonitor(Monitor, [flush]), {error, {program_ended, Status}}
     after 200 -> demonitor(Monitor, [flush]), ok
+    end.
+
+await_next(Port, Pool, Attempts) ->
+    receive {Port, {exit_status, Status}} -> {error, {program_ended, Status}}
+    after 50 -> await_pool(Port, Pool, Attempts)
     end.

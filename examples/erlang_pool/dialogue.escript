@@ -33,6 +33,9 @@ main([Program]) ->
     await_server(Server, 200),
     ask(gen_server:call(cpp_pool, pool), {count, <<"back again">>}, {ok, 2}),
     exit(Supervisor, shutdown),
+    %% A program that does not get as far as its pool.
+    Fails = #{program => os:find_executable("false"), node => Cpp, pool => words},
+    {error, {program_ended, 1}} = gen_server:start(cpp_pool, Fails, []),
     say("that is all", []),
     halt(0).
 

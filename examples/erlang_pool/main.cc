@@ -4,9 +4,11 @@
 //   RELEASE_COOKIE=secret erlang_pool cpp@127.0.0.1
 //
 // It ends with SIGTERM, or when its standard input ends.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdint>
 #include <iostream>
 #include <sstream>
@@ -93,6 +95,20 @@ class Words : public act::Pool {
   }
 };
 
+// Standard input is that of others, too, as of the shell. Asio makes it non-blocking for all who have it.
+class SharedInput {
+ public:
+  SharedInput() = default;
+  ~SharedInput() {
+    if (flags_ >= 0) ::fcntl(STDIN_FILENO, F_SETFL, flags_);
+  }
+  SharedInput(const SharedInput&) = delete;
+  SharedInput& operator=(const SharedInput&) = delete;
+
+ private:
+  const int flags_ = ::fcntl(STDIN_FILENO, F_GETFL);
+};
+
 // An Erlang port closes the standard input of its program when it ends, however that happens.
 void StopAtEndOfInput(gen::Process& self) {
   asio::posix::stream_descriptor input(node::IoContext(self.Node()), ::dup(STDIN_FILENO));
@@ -105,6 +121,8 @@ void StopAtEndOfInput(gen::Process& self) {
 }  // namespace
 
 int main(int count, char** arguments) {
+  // Who reads the output or the log may go: that is an error of a write.
+  std::signal(SIGPIPE, SIG_IGN);
   const std::string_view name = count == 2 ? arguments[1] : "";
   const bool is_help = name == "--help" || name == "-h";
   if (count != 2 || is_help) {
@@ -117,6 +135,7 @@ int main(int count, char** arguments) {
   options.network = dist::Erlang({.observable = true});
   options.types.Register<Count>().Register<Counted>().Register<Order>().Register<Item>();
   options.stop_on_signal = true;
+  const SharedInput input;  // longer than the node
   auto node = node::Start(arguments[1], options);
   if (!node) {
     std::cerr << "erlang_pool: " << node.error().ToString() << '\n';

@@ -33,7 +33,9 @@ gen::Result<std::vector<Job>> Load(const std::string& path) {
   std::ifstream file(path);
   std::istream& input = path == "-" ? std::cin : file;
   auto jobs = input ? ReadJobs(input) : std::vector<Job>();
-  if (!input.eof() && jobs) {
+  // std::cin reads from stdin, and takes an error of that for the end.
+  const bool is_read = input.eof() && (path != "-" || std::ferror(stdin) == 0);
+  if (!is_read && jobs) {
     return gen::Error(
         fmt::format("cannot read it: {}; name a file that you may read", std::strerror(errno)));
   }

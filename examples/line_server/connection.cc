@@ -57,6 +57,9 @@ void Connection::Serve(asio::ip::tcp::socket& socket) {
       if (size.error() == asio::error::not_found && Write(socket, "error: the line is too long")) {
         Discard(socket);
       }
+      if (size.error() == asio::error::eof && !input.empty()) {
+        Write(socket, "error: the line has no end");
+      }
       if (size.error() == asio::error::timed_out) Write(socket, "error: nothing came for too long");
       if (size.error() == asio::error::operation_aborted) Write(socket, "error: server stops");
       return;
@@ -65,7 +68,7 @@ void Connection::Serve(asio::ip::tcp::socket& socket) {
     if (line.ends_with('\r')) line.pop_back();
     input.erase(0, *size);
     if (line == "quit") return;
-    const auto answer = Call<std::string>(answerers, Line{line});
+    const auto answer = Call(answerers, Line{line});
     if (!Write(socket, answer ? *answer : "error: " + answer.error().ToString())) return;
     ++traffic_->lines;
   }

@@ -78,8 +78,8 @@ void Listener::Start(tcp::socket socket) {
   }
   const gen::ProcessID connections{kConnections, Node().Name()};
   // Without a time-out: who starts later would wait for its socket for ever.
-  const auto connection = Call<gen::PID>(connections, act::StartChildRequest{.name = kConnections},
-                                         {.timeout = gen::kInfinite});
+  const auto connection =
+      Call(connections, act::StartChildRequest{.name = kConnections}, {.timeout = gen::kInfinite});
   if (!connection) return Refuse(socket, connection.error().ToString());
   ++traffic_->accepted;
   ++traffic_->open;

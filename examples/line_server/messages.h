@@ -16,8 +16,9 @@ struct Accepted {
   asio::ip::tcp::socket socket;
 };
 
-// To the answerers: a request, without its newline. The answer is a std::string, without one, too.
+// To the answerers: a request, without its newline. The answer has none either.
 struct Line {
+  using Reply = std::string;
   std::string text;
 };
 

@@ -43,6 +43,22 @@ class Help : public CLI::Formatter {
   }
 };
 
+// What is left of the command line without the options: files, and what nobody knows. (CLI11 would take a list of files
+// itself, but read a file "[a,b]" as two, "a" and "b".) Returns what is wrong with it, or nothing.
+std::string TakeFiles(const std::vector<std::string>& rest, std::vector<std::string>& files) {
+  bool options_end = false;
+  for (const std::string& word : rest) {
+    if (!options_end && word == "--") {
+      options_end = true;
+    } else if (!options_end && word.size() > 1 && word.front() == '-') {
+      return "no such option: " + word;
+    } else {
+      files.push_back(word);
+    }
+  }
+  return {};
+}
+
 std::string CheckSeverity(const std::string& name) {
   return SeverityOf(name) ? std::string() : "\"" + name + "\" is no severity of syslog";
 }
@@ -56,11 +72,15 @@ std::variant<Options, int> ParseOptions(int argc, char** argv) {
   options.node.shutdown_timeout = 30s;  // for what has been read
 
   CLI::App app(kDescription, "logpipe");
-  app.footer(kFooter);
+  app.footer(kFooter)->allow_extras();
   app.formatter(std::make_shared<Help>());
+  std::string unused;  // for the help: nothing gets there
   app.add_option(
-      "FILE", options.files,
-      "Files, named pipes, or - for standard input, which is the default if there is no --udp");
+         "FILE", unused,
+         "Files, named pipes, or - for standard input, which is the default if there is no --udp")
+      ->option_text("...")
+      ->expected(0, 1)
+      ->allow_extra_args(false);
   app.add_option("-u,--udp", options.udp,
                  "Take datagrams of a line each; 0: at a port that is free")
       ->type_name("PORT")
@@ -88,19 +108,18 @@ std::variant<Options, int> ParseOptions(int argc, char** argv) {
       ->option_text("N")
       ->check(CLI::Range(1, kMaxQueue));
   ergon::node::AddNodeOptions(app, options.node);
+  std::string wrong;
   try {
-    // CLI11 reads a file "[a,b]" as two.
-    std::vector<std::string> words(argv + 1, argv + argc);
-    for (std::string& word : words) {
-      if (word.starts_with('[')) word.insert(0, "./");
-    }
-    std::ranges::reverse(words);  // as CLI11 wants them
-    app.parse(std::move(words));
+    app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     std::cout << app.help() << std::flush;
     return std::cout ? 0 : 1;
   } catch (const CLI::ParseError& error) {
-    std::cerr << "logpipe: " << error.what() << "\nTry 'logpipe --help'.\n";
+    wrong = error.what();
+  }
+  if (wrong.empty()) wrong = TakeFiles(app.remaining(), options.files);
+  if (!wrong.empty()) {
+    std::cerr << "logpipe: " << wrong << "\nTry 'logpipe --help'.\n";
     return kUsageError;
   }
   if (options.files.empty() && !options.udp) options.files.emplace_back("-");

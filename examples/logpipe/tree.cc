@@ -29,7 +29,7 @@ gen::Result<act::SupervisorSpec> Root::Init(const gen::Args&) {
   for (std::size_t i = 0; i < options_.files.size(); ++i) {
     source.name = fmt::format("source {}", i + 1);
     source.factory = gen::Factory<FileSource>(options_.files[i], traffic_);
-    source.options.init_timeout = gen::kInfinite;  // for somebody who writes to a named pipe
+    source.options.init_timeout = gen::kInfinite;  // to open it may take long, as over a network
     spec.children.push_back(source);
   }
   if (options_.udp) {

@@ -4,8 +4,11 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 
 #include <fmt/core.h>
@@ -52,7 +55,6 @@ gen::Status Writer::HandleMessage(gen::PID from, gen::Message& message) {
   if (record == nullptr) return Actor::HandleMessage(from, message);
   text_ += *record;
   text_ += '\n';
-  ++records_;
   if (text_.size() >= kEnough) Flush();
   return gen::Continue();
 }
@@ -65,7 +67,11 @@ gen::Status Writer::HandleIdle() {
 void Writer::Terminate(const gen::Reason&) { Flush(); }
 
 void Writer::Flush() {
-  const int error = has_failed_ ? 0 : Write(text_);
+  std::string_view rest = text_;
+  const int error = has_failed_ ? 0 : Write(rest);
+  // Before an error, a part may have been written.
+  const auto end = text_.end() - static_cast<std::ptrdiff_t>(rest.size());
+  traffic_->written += static_cast<std::uint64_t>(std::count(text_.begin(), end, '\n'));
   if (error != 0) {
     std::fputs(
         fmt::format("logpipe: cannot write to {}: {}\n",
@@ -76,12 +82,10 @@ void Writer::Flush() {
     ++traffic_->failed;
     Node().Stop();  // only begins
   }
-  if (!has_failed_) traffic_->written += records_;
-  records_ = 0;
   text_.clear();
 }
 
-int Writer::Write(std::string_view text) const {
+int Writer::Write(std::string_view& text) const {
   const gen::Blocking blocking;
   while (!text.empty()) {
     const long written = ::write(file_, text.data(), text.size());

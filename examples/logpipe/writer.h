@@ -29,14 +29,13 @@ class Writer : public ergon::act::Actor {
   void Terminate(const ergon::gen::Reason& reason) override;
 
   void Flush();
-  // 0, or the error.
-  [[nodiscard]] int Write(std::string_view text) const;
+  // 0, or the error. Takes off `text` what is in the output then.
+  [[nodiscard]] int Write(std::string_view& text) const;
 
   const Options options_;
   const std::shared_ptr<Traffic> traffic_;
   int file_ = -1;
-  std::string text_;           // not written yet
-  std::uint64_t records_ = 0;  // in it
+  std::string text_;  // not written yet, a line each record
   bool has_failed_ = false;
 };
 

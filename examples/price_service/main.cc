@@ -1,4 +1,5 @@
 // price_service: makes offers to a shop that is written in Elixir. See README.md.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
@@ -7,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -35,6 +37,20 @@ int Fail(const std::string& why) {
 }
 int Fail(const gen::Error& error) { return Fail(error.ToString()); }
 
+// Standard input is that of others, too, as of the shell. Asio makes it non-blocking for all who have it.
+class SharedInput {
+ public:
+  SharedInput() = default;
+  ~SharedInput() {
+    if (flags_ >= 0) ::fcntl(STDIN_FILENO, F_SETFL, flags_);
+  }
+  SharedInput(const SharedInput&) = delete;
+  SharedInput& operator=(const SharedInput&) = delete;
+
+ private:
+  const int flags_ = ::fcntl(STDIN_FILENO, F_GETFL);
+};
+
 // A port of Erlang closes the standard input of its program when it ends, however that happens.
 void StopAtEndOfInput(gen::Process& self) {
   asio::posix::stream_descriptor input(node::IoContext(self.Node()), ::dup(STDIN_FILENO));
@@ -62,6 +78,8 @@ int Run(Options options) {
   options.node.network = dist::Erlang({.absent = dist::Absent::kNil, .observable = true});
   options.node.stop_on_signal = true;
   RegisterTypes(options.node);
+  std::optional<SharedInput> input;  // longer than the node
+  if (options.stop_with_input) input.emplace();
   auto node = node::Start(options.name, options.node);
   if (!node) return Fail(node.error());
   if (const auto started = StartService(*node, options); !started) return Fail(started.error());

@@ -15,8 +15,8 @@ gen::CallResult Customer::HandleCall(gen::PID from, gen::Ref ref, gen::Message& 
   Item item = work->first_item;
   for (std::uint64_t i = 0; i < work->operations && *work->stop == 0; ++i) {
     const bool is_put = (random() & 1) == 0;
-    auto done = is_put ? Call<Done>(work->queue, Put{item++}, {.timeout = gen::kInfinite})
-                       : Call<Done>(work->queue, Take{}, {.timeout = gen::kInfinite});
+    auto done = is_put ? Call(work->queue, Put{item++}, {.timeout = gen::kInfinite})
+                       : Call(work->queue, Take{}, {.timeout = gen::kInfinite});
     history.push_back({is_put, done.value()});
   }
   return gen::Reply(std::move(history));

@@ -17,8 +17,9 @@ struct Operation {
 };
 using History = std::vector<Operation>;
 
-// A request to a customer, answered with its History when all is done, or `stop` is set.
+// A request to a customer, answered when all is done, or `stop` is set.
 struct Work {
+  using Reply = History;
   ergon::gen::PID queue;
   std::uint64_t operations = 0;
   std::uint64_t seed = 0;

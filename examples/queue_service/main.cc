@@ -39,13 +39,13 @@ std::vector<History> RunCustomers(node::Node& node, gen::PID queue, const Option
     const std::uint64_t share = options.operations / options.customers +
                                 (i < options.operations % options.customers ? 1 : 0);
     const gen::PID customer = node.Spawn(gen::Factory<Customer>()).value();
-    running.push_back(node.CallAsync<History>(customer,
-                                              Work{.queue = queue,
-                                                   .operations = share,
-                                                   .seed = options.seed * 1'000'003 + i,
-                                                   .first_item = i << 32,
-                                                   .stop = &stop},
-                                              {.timeout = gen::kInfinite}));
+    running.push_back(node.CallAsync(customer,
+                                     Work{.queue = queue,
+                                          .operations = share,
+                                          .seed = options.seed * 1'000'003 + i,
+                                          .first_item = i << 32,
+                                          .stop = &stop},
+                                     {.timeout = gen::kInfinite}));
   }
   std::vector<History> histories;
   histories.reserve(running.size());

@@ -10,16 +10,18 @@ namespace queue_service {
 
 using Item = std::uint64_t;
 
-// -- customers to the queue; answered with Done --
-
-struct Put {
-  Item item = 0;
-};
-struct Take {};
+// -- customers to the queue --
 
 struct Done {
   std::uint64_t order = 0;   // 1 for the first operation that was let in, then 2
   std::optional<Item> item;  // put or taken; nothing: the queue was empty
+};
+struct Put {
+  using Reply = Done;
+  Item item = 0;
+};
+struct Take {
+  using Reply = Done;
 };
 
 // -- the queue to its cells --

@@ -81,8 +81,8 @@ void Listener::Start(tcp::socket socket) {
   if (is_one_too_many && traffic_->refusing >= options_.connections) return;
   const gen::ProcessID connections{kConnections, Node().Name()};
   // Without a time-out: who starts later would wait for its socket for ever.
-  const auto connection = Call<gen::PID>(connections, act::StartChildRequest{.name = kConnections},
-                                         {.timeout = gen::kInfinite});
+  const auto connection =
+      Call(connections, act::StartChildRequest{.name = kConnections}, {.timeout = gen::kInfinite});
   if (!connection) {
     Log().Warning("a connection is refused: {}", connection.error());
     return;

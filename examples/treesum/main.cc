@@ -49,7 +49,7 @@ gen::Inspection InspectAtRest(gen::Node& node, gen::PID pool) {
   gen::Inspection inspection;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     inspection = node.Inspect(pool).value();
-    if (inspection["workers_busy"] == "0") break;
+    if (inspection["workers_busy"] == "0" && inspection["workers_leaving"] == "0") break;
     std::this_thread::sleep_for(2ms);
   }
   return inspection;

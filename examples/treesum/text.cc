@@ -1,5 +1,6 @@
 #include "text.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 
@@ -8,6 +9,33 @@
 #include <unistd.h>
 
 namespace treesum {
+namespace {
+
+// How many bytes the first character of `text` has in UTF-8; 0: it is none.
+std::size_t SizeOfCharacter(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  if (first < 0xC2 || first > 0xF4) return 0;
+  const std::size_t size = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  if (text.size() < size) return 0;
+  // No surrogates, nothing beyond Unicode, and nothing that takes fewer bytes.
+  const int least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+  const int most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+  if (byte(1) < least || byte(1) > most) return 0;
+  for (std::size_t i = 2; i < size; ++i) {
+    if (byte(i) < 0x80 || byte(i) > 0xBF) return 0;
+  }
+  return size;
+}
+
+// Whether a terminal could take the character for an order. Those from U+0080 to U+009F are control characters, too.
+bool IsControl(std::string_view character) {
+  const auto byte = [character](std::size_t i) { return static_cast<unsigned char>(character[i]); };
+  return byte(0) < 0x20 || byte(0) == 0x7f || (byte(0) == 0xC2 && byte(1) < 0xA0);
+}
+
+}  // namespace
 
 std::string FormatCount(std::uint64_t count) {
   std::string digits = std::to_string(count);
@@ -50,18 +78,22 @@ std::string FormatRate(std::uint64_t bytes, std::chrono::duration<double> durati
 std::string Printable(std::string_view path) {
   std::string text;
   text.reserve(path.size());
-  for (char character : path) {
-    auto byte = static_cast<unsigned char>(character);
-    if (character == '\\') {
+  while (!path.empty()) {
+    const std::size_t size = SizeOfCharacter(path);
+    const std::string_view character = path.substr(0, std::max<std::size_t>(size, 1));
+    path.remove_prefix(character.size());
+    if (character == "\\") {
       text += "\\\\";
-    } else if (character == '\n') {
+    } else if (character == "\n") {
       text += "\\n";
-    } else if (character == '\r') {
+    } else if (character == "\r") {
       text += "\\r";
-    } else if (character == '\t') {
+    } else if (character == "\t") {
       text += "\\t";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      text += fmt::format("\\x{:02x}", byte);
+    } else if (size == 0 || IsControl(character)) {
+      for (char byte : character) {
+        text += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+      }
     } else {
       text += character;
     }

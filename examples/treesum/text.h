@@ -19,7 +19,8 @@ namespace treesum {
 // "1.42 GB/s"; empty when there is too little to tell
 [[nodiscard]] std::string FormatRate(std::uint64_t bytes, std::chrono::duration<double> duration);
 
-// A path that is safe to show: backslashes and control characters are escaped, as in "a\nb".
+// A path that is safe to show: backslashes, control characters and what is no UTF-8 are escaped, as in
+// "a\nb".
 [[nodiscard]] std::string Printable(std::string_view path);
 
 // Writes one line "treesum: <text>" to standard error, in one piece.

@@ -73,6 +73,7 @@ class TreeWalk {
     Directory directory;
     std::size_t next = 0;            // the entry to visit
     std::size_t path_length = 0;     // of the directory's path, with its slash
+    bool has_newline = false;        // in its name, which was not reported yet
     Mentioned* mentioned = nullptr;  // null: by no argument
   };
 
@@ -81,7 +82,6 @@ class TreeWalk {
   bool AddRoot(const std::string& argument) {
     struct stat status {};
     if (::stat(argument.c_str(), &status) != 0) return ReportBadArgument(argument, errno);
-    if (!ReportNewline(argument, argument)) return false;
     Root root;
     root.path = argument;
     switch (KindOf(status)) {
@@ -125,7 +125,7 @@ class TreeWalk {
     depth_ = 0;
     if (!root.is_directory) {
       bool again = std::exchange(mentioned_[root.directory].files[root.name], true);
-      return again ? ReportFileTwice() : visitor_.OnFile(path_, root.size);
+      return again ? ReportFileTwice() : List(path_, root.size);
     }
     if (!Enter()) return false;
     while (depth_ > 0) {
@@ -157,6 +157,8 @@ class TreeWalk {
       }
     }
     level.next = 0;
+    const std::size_t parent = depth_ == 0 ? 0 : levels_[depth_ - 1]->path_length;
+    level.has_newline = HasNewline(std::string_view(path_).substr(parent));
     level.path_length = path_.size();
     level.mentioned = nullptr;
     if (roots_.size() > 1) {
@@ -188,7 +190,6 @@ class TreeWalk {
 
   bool Visit(Level& level, std::size_t index) {
     std::string_view name = level.directory.Name(index);
-    if (!ReportNewline(name, path_)) return false;
     switch (level.directory.Kind(index)) {
       case EntryKind::kDirectory:
         path_ += '/';
@@ -209,7 +210,18 @@ class TreeWalk {
         return ReportFileTwice();
       }
     }
-    return visitor_.OnFile(path_, static_cast<std::uint64_t>(status.st_size));
+    return List(name, static_cast<std::uint64_t>(status.st_size));
+  }
+
+  // The file `path_`, whose last part is `name`. Directories are listed with their first file.
+  bool List(std::string_view name, std::uint64_t size) {
+    for (std::size_t i = 0; i < depth_; ++i) {
+      Level& level = *levels_[i];
+      if (!std::exchange(level.has_newline, false)) continue;
+      if (!ReportNewline(path_.substr(0, level.path_length - 1))) return false;
+    }
+    if (HasNewline(name) && !ReportNewline(path_)) return false;
+    return visitor_.OnFile(path_, size);
   }
 
   bool VisitLink(const Level& level, std::size_t index) {
@@ -229,8 +241,11 @@ class TreeWalk {
                                               : "broken link to " + Printable(LinkTarget(path))});
   }
 
-  bool ReportNewline(std::string_view name, const std::string& path) {
-    if (!options_.report_newlines || name.find('\n') == std::string_view::npos) return true;
+  [[nodiscard]] bool HasNewline(std::string_view name) const {
+    return options_.report_newlines && name.find('\n') != std::string_view::npos;
+  }
+
+  bool ReportNewline(const std::string& path) {
     return visitor_.OnProblem(
         {ProblemKind::kNewline, path, "the name contains a newline; it is listed escaped"});
   }

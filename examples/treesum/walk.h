@@ -22,7 +22,7 @@ class WalkVisitor {
 };
 
 struct WalkOptions {
-  bool report_newlines = true;  // names with a newline are problems (they are visited as well)
+  bool report_newlines = true;  // listed names with a newline are problems, too
   std::stop_token stop = {};    // for a quick end in the middle of a huge directory
 };
 

@@ -140,6 +140,9 @@ check 'empty' is "$status" 2
 check 'and what to do' says 'jobs: list: no jobs; write one per line: name : command words'
 "$program" </dev/null >out 2>err
 check 'empty standard input' is "$? $(<err)" '2 jobs: -: no jobs; write one per line: name : command words'
+"$program" - <. >out 2>err
+check 'standard input that cannot be read' is "$? $(<err)" \
+  '2 jobs: -: cannot read it: Is a directory; name a file that you may read'
 run missing
 check 'no file' says 'jobs: missing: cannot read it: No such file or directory; name a file that you may read'
 run .

@@ -24,6 +24,15 @@ check 'no number' is "$(ask 'sum 1 x\nquit\n')" 'error: "x" is not a number that
 check 'too large' is "$(ask 'sum 9223372036854775807 1\nquit\n')" 'error: the sum does not fit'
 long=$(head -c 70000 /dev/zero | tr '\0' a)
 check 'a line without an end' is "$(ask "$long")" 'error: the line is too long'
+# Bash cannot end its side alone, as nc does.
+if command -v perl >/dev/null; then
+  # shellcheck disable=SC2016
+  half='$socket = IO::Socket::INET->new("127.0.0.1:$ARGV[0]") or die;
+    print $socket "echo 1\necho 2"; $socket->shutdown(1); print while <$socket>'
+  check 'half a line at the end' is "$(perl -MIO::Socket::INET -e "$half" "$port")" $'1\nerror: the line has no end'
+else
+  echo 'skipped half a line: there is no perl here'
+fi
 run --port "$port"
 check 'the port is taken' is "$status" 1
 check 'and it says which' says "cannot listen at 127.0.0.1 port $port: Address already in use"

@@ -68,6 +68,9 @@ background=
 echo '<11>a: one' >'[a,b]'
 run '[a,b]'
 check 'a file with an odd name' says 'read 1 lines: 1 written'
+echo '<11>a: one' >-odd
+run -- -odd
+check 'a file, after --' says 'read 1 lines: 1 written'
 
 run log nowhere
 check 'a file that is not there beside another one' is "$status" 1
@@ -143,6 +146,15 @@ run --output unread_pipe log
 check 'a named pipe that nobody reads' says 'cannot write to unread_pipe: No such device or address'
 "$program" log 2>err | head -1 >out
 check 'a reader that goes' says 'cannot write to standard output: Broken pipe'
+# Into the file go 1024 bytes. A write that is to begin behind them is an error, and without the trap a signal.
+(ulimit -f 1; trap '' XFSZ; "$program" log >part 2>err)
+check 'an output that takes a part: exit status 1' is $? 1
+check 'what it has taken is counted' says " lines: $(wc -l <part) written,"
+run --udp 0 --address '[::1]'
+check 'no address' says '"[::1]" is not an IP address'
+run --nonsense
+check 'no option' is "$status" 2
+check 'which is named, too' says 'no such option: --nonsense'
 run --minimum loud log
 check 'no severity' is "$status" 2
 check 'which is named' says '"loud" is no severity of syslog'

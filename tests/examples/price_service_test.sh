@@ -68,8 +68,11 @@ if (($(cat /proc/sys/net/ipv4/ip_unprivileged_port_start) > 1)); then
   check 'no permission' is "$status" 1
   check 'and it says what to do' says '--http-port 1: Permission denied; choose one from 1024 on'
 fi
-run --name "$name" --stop-with-input </dev/null
+exec 5</dev/null
+run --name "$name" --stop-with-input <&5
 check 'it ends with its input' is "$status" 0
+check 'which stays as it was' is "$((8#$(sed -n 's/^flags:[^0-9]*//p' /proc/self/fdinfo/5) & 8#4000))" 0
+exec 5<&-
 
 run --help
 check 'help' is "$status" 0

@@ -117,6 +117,23 @@ check 'all are counted' says '2 broken links, 1 name with a newline, 1 special f
 run -z bad
 check '--zero: a newline is nothing special' says '; 2 broken links, 1 special file'
 
+mkdir newlines $'newlines/a\nfolder' $'newlines/empty\nfolder'
+echo 1 >$'newlines/a\nfolder/x'
+echo 2 >$'newlines/a\nfolder/y'
+ln -s . $'newlines/a\nlink'
+mkfifo $'newlines/a\npipe'
+run newlines
+check 'a folder with a newline, once; nothing that is not listed' is "$(grep -F newline err | sed '$d')" \
+  'treesum: newlines/a\nfolder: the name contains a newline; it is listed escaped
+treesum: newlines/a\npipe: skipped: it is a named pipe'
+run -z newlines
+check '--zero: nor is that' is "$(grep -cF 'contains a newline' err)" 0
+mkdir shown
+mkfifo $'shown/\xc2\x9b31m' $'shown/\xc3\xa9' $'shown/\xe9'
+run shown
+check 'control characters and what is no UTF-8 are escaped' is \
+  "$(sed -n 's/^treesum: shown.\(.*\): skipped.*/\1/p' err)" $'\\xc2\\x9b31m\n\xc3\xa9\n\\xe9'
+
 run tree/a missing tree/a-b
 check 'a missing argument: exit status 1' is "$status" 1
 check 'with its name and the reason' says 'treesum: missing: No such file or directory'

@@ -46,8 +46,9 @@ struct Options {
   std::uint64_t lines = 100;  // of each connection
 };
 
-// To a client: begin. Answered with a std::string: empty, or what went wrong.
+// To a client: begin. The answer is empty, or what went wrong.
 struct Begin {
+  using Reply = std::string;
   std::uint64_t number = 0;
 };
 
@@ -112,8 +113,7 @@ int Run(const Options& options) {
   const auto started = std::chrono::steady_clock::now();
   std::vector<std::future<gen::Result<std::string>>> outcomes;
   for (std::uint64_t i = 0; i < clients.size(); ++i) {
-    outcomes.push_back(
-        node.CallAsync<std::string>(clients[i], Begin{i}, {.timeout = gen::kInfinite}));
+    outcomes.push_back(node.CallAsync(clients[i], Begin{i}, {.timeout = gen::kInfinite}));
   }
   std::uint64_t failed = 0;
   for (auto& outcome : outcomes) {
