@@ -77,7 +77,9 @@ class PoolRunner;
 //   messages_unhandled       refused or dropped: all were full, or a worker's stash, or would have taken too long, or
 //                            the pool was ending
 //   messages_overloaded      of those, refused because of PoolOptions::admission_limit
-//   workers_ready, workers_busy, workers_starting, workers_leaving
+//   workers_ready, workers_busy, workers_starting
+//                            of pool_size; workers_busy are in a handler or in Init, or about to be
+//   workers_leaving          taken out by RemoveWorkers, handling what they have queued; not in the three before
 //   messages_queued          waiting, at workers and at the pool
 //   messages_handled         by workers, also those that have ended. If a worker is a pool: all that it has come to an
 //                            end with, also what it has lost or refused (its own numbers say how much), and each copy

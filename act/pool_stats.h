@@ -41,11 +41,12 @@ struct PoolStats {
   std::uint64_t worker_restarts = 0;  // replacements made
 
   // Workers:
-  std::uint64_t size = 0;  // including those being replaced
-  std::uint64_t ready = 0;
-  std::uint64_t busy = 0;
+  std::uint64_t size = 0;   // including those being replaced
+  std::uint64_t ready = 0;  // this and the next two: of `size`
+  std::uint64_t busy = 0;   // in a handler or in Init, or about to be
   std::uint64_t starting = 0;
-  std::uint64_t leaving = 0;         // taken out by RemoveWorkers, handling what they have queued
+  // Taken out by RemoveWorkers, handling what they have queued: counted here only, busy or not.
+  std::uint64_t leaving = 0;
   std::vector<Worker> workers = {};  // `size` of them, the oldest place first
 
   // Messages:

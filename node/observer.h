@@ -9,7 +9,8 @@
 //   GET /metrics   numbers of the node, its messages, dispatcher, processes by behaviour, pools, applications and
 //                  connections, and of the program; then the program's own metrics (gen/metrics.h): OpenMetrics text,
 //                  as Prometheus reads it. A client that accepts only text/plain gets the older format. No label of
-//                  the node's own names a PID, and each has a bounded number of values. With
+//                  the node's own names a PID, and each has a bounded number of values. The messages that wait in one
+//                  mailbox are counted up to 4,194,303 (modulo 4,194,304), here as below. With
 //                  NodeOptions::measure_latency also histograms of how long messages wait, and of how long calls and
 //                  handlers take
 //   GET /healthz   200 as long as the node runs processes
@@ -18,7 +19,10 @@
 //
 //   GET /api/node, /api/pools, /api/processes?sort=queued&search=TEXT&limit=100, /api/process?pid=ID
 //                  what the page shows, as JSON. The node sorts the processes (queued, handled, held, running, newest,
-//                  name, behavior), searches them, and returns 1..1,000 of them; ID is the member "id" in these answers
+//                  name, behavior), searches them, and returns 1..1,000 of them; ID is the member "id" in these
+//                  answers. An ID belongs to no particular run of the program: after a restart it may be another
+//                  process's. With &creation=N, the member "creation" of /api/node, /api/process and the actions below
+//                  answer 404 after a restart
 //
 //   GET /api/tree?root=ID&limit=200
 //                  the tree of processes: which one has started which, and the links of each. A process stands before

@@ -69,6 +69,15 @@ check 'no such name' fails "\"$long\" is not known: " --once "$long"
 for wrong in 127.0.0.1:nine 70000 "$(printf '1%05000d' 0)" '[::1' 1:2:3 host/path; do
   check "the address ${wrong:0:20}" fails "address: \"$wrong\", must be HOST:PORT, HOST or PORT" --once "$wrong"
 done
+# refused WITH ARGUMENT...: it ends with 2 and this sentence, and asks nobody.
+refused() {
+  local sentence=$1
+  shift
+  shows "$@"
+  is "$?" 2 && says "ergon-top: error: $sentence"
+}
+check 'pools that are sorted' refused '--sort is for processes: without --pools' --once 1 --pools --sort queued
+check 'pools that are searched' refused '--search is for processes: without --pools' --once 1 --pools --search Hash
 check 'its help' shows --help
 check 'which tells the keys' grep -q 'Keys: q quits' out
 
@@ -76,9 +85,10 @@ check 'which tells the keys' grep -q 'Keys: q quits' out
 cat >typist.py <<'PYTHON'
 import os, pty, sys
 
-# In the search the last letter is deleted, then the left arrow is pressed, and in the end the keypad's Enter.
-steps = [("sorted by queued", "s"), ("sorted by handled", "p"), ("by messages that wait", "/Hax\x7f\x1bODsh\x1bOM"),
-         ('with "Hash"', "q")]
+# An s does not sort pools. In the search the last letter is deleted, then the left arrow is pressed, and in the end
+# the keypad's Enter.
+steps = [("sorted by queued", "s"), ("sorted by handled", "p"), ("by messages that wait", "s/Hax\x7f\x1bODsh\x1bOM"),
+         ('sorted by handled, with "Hash"', "q")]
 process, terminal = pty.fork()
 if process == 0:
     os.environ.update(TERM=sys.argv[1], LINES="24", COLUMNS="160")

@@ -154,11 +154,11 @@ PoolStats MakePoolStats(const PoolFigures& figures) {
   for (const PoolFigures::Worker& worker : figures.workers) {
     stats.queued += worker.progress.queued;
     stats.expired += worker.progress.expired;
-    if (worker.progress.busy) ++stats.busy;
     if (worker.member.leaving && !worker.member.dismissed) {
       ++stats.leaving;
       continue;
     }
+    if (worker.progress.busy) ++stats.busy;
     ++(worker.member.state == MemberState::kReady ? stats.ready : stats.starting);
     stats.workers.push_back(
         {worker.member.worker, StateOf(worker), worker.progress.queued, worker.progress.handled});

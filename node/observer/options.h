@@ -42,13 +42,13 @@ struct ObserverOptions {
   // Without a request, 1 ms..1 h; then the connection ends.
   std::chrono::nanoseconds idle_timeout = std::chrono::seconds(60);
 
-  // At most so many behaviours have numbers of their own in the metrics, 1..10,000, the first that were seen; the
-  // others are summed up as "(other)".
+  // At most so many behaviours have numbers of their own in the metrics and /api/node, 1..10,000, the first that were
+  // seen; the others are summed up there as "(other)".
   int max_behaviors = 200;
   int max_pools = 200;  // pools that are asked for their numbers, 1..10,000; the others are counted
-  // How long all pools together may take to answer, 1 ms..1 h; none may take more than a tenth of it. For a pool that
-  // does not answer in time the numbers of its last answer are shown. Pools that there was no time for come first the
-  // next time.
+  // How long all pools together may take to answer, 1 ms..1 h; none may take more than a tenth of it, or 1 ms if that
+  // is more. For a pool that does not answer in time the numbers of its last answer are shown. Pools that there was no
+  // time for come first the next time.
   std::chrono::nanoseconds pools_timeout = std::chrono::seconds(2);
   // Numbers and tables that are not older than this are shown again instead of being collected, 0..1 h. After an action
   // of this observer what was collected before it is not shown again.

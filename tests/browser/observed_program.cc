@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include <ergon/act/actor.h>
 #include <ergon/act/pool.h>
@@ -72,12 +73,22 @@ class Slow : public act::Actor {
   }
 };
 
+// Tells more of itself than the page shows.
+class Teller : public act::Actor {
+  gen::Inspection HandleInspect(gen::PID, const std::vector<std::string>&) override {
+    gen::Inspection all;
+    for (int i = 0; i < 250; ++i) all["item " + std::to_string(i + 1'000).substr(1)] = "x";
+    return all;
+  }
+};
+
 int Run(const std::string& token, int idle) {
   auto node = node::Start("observed@localhost", {.log_level = gen::LogLevel::kError}).value();
   const gen::PID pool = node.Spawn(gen::Factory<Counter>()).value();
   (void)node.RegisterName("counter", pool);
   (void)node.RegisterName("elastic", node.Spawn(gen::Factory<Elastic>()).value());
   for (int i = 0; i < 100; ++i) (void)node.Call(pool, Order{i});
+  (void)node.Spawn(gen::Factory<Teller>()).value();
   const gen::PID slow = node.Spawn(gen::Factory<Slow>()).value();
   const gen::PID customer = node.Spawn(gen::Factory<Customer>()).value();
   (void)node.Send(customer, Begin{slow});

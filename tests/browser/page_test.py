@@ -157,10 +157,16 @@ class Test:
         self.shows('#count', f'{PROCESSES:,} of', f'{PROCESSES:,} processes are found')
         rows = self.browser.run('return document.querySelectorAll("#processes tr").length')
         self.check('of which 100 are in the page', rows == 101, rows)
-        self.browser.run('document.querySelector("#search").value = ""; document.querySelector("#search").oninput()')
-        self.browser.type('#search', '<script>')
-        self.wait('one process has such a name', lambda: self.browser.text('#count'),
+        asked = self.browser.run(
+            'window.asked = []; window.trueFetch = fetch; '
+            'fetch = (path, ...more) => { asked.push(path); return trueFetch(path, ...more); }; '
+            'for (const text of ["<", "<s", "<script>"]) { $("search").value = text; $("search").oninput(); } '
+            'return asked')
+        self.check('while somebody types nobody is asked', asked == [], asked)
+        self.wait('then one process has such a name', lambda: self.browser.text('#count'),
                   lambda seen: seen.startswith('1 of '))
+        asked = self.browser.run('return asked.filter((path) => /search=%3Cs?&/.test(path))')
+        self.check('and nobody was asked for what was not typed to its end', asked == [], asked)
         self.shows('#processes', '<script>', 'a name that is a script is a text')
         self.check('and does not run', 'taken' not in self.browser.run('return document.title'))
 
@@ -183,6 +189,8 @@ class Test:
         self.browser.click('#process .actions button:nth-child(5)')
         self.browser.answer(agree=True)
         self.done('Kill')
+        self.check('in the run of the program that the page shows', self.browser.run(
+            'return asked.some((path) => /^.api.kill[?]pid=[0-9]+&creation=[0-9]+$/.test(path))'))
         self.shows('#process', 'there is no such process', 'it is gone')
         self.browser.press(ESCAPE)
         self.wait('Escape closes it', lambda: not self.browser.is_shown('#process'))
@@ -196,6 +204,20 @@ class Test:
         self.browser.press(ESCAPE)
         self.browser.run('root = ""; refresh()')
         self.wait('and is there again', lambda: not self.browser.is_shown('#problem'))
+
+    def runs(self):
+        self.view('processes')
+        self.browser.run('$("search").value = "observed::Teller"; refresh()')
+        self.shows('#processes', 'observed::Teller', 'one process tells very much')
+        self.browser.click('#processes tr:nth-child(2) td button')
+        self.shows('#process', 'item 199\nx\ninspection\nand 50 more', 'what is left out is counted')
+        self.browser.run('creation += 1; refresh()')
+        self.wait('a process of another run of the program is closed', lambda: not self.browser.is_shown('#process'))
+        self.shows('#processes', 'observed::Teller', 'and those of this run are there')
+        self.browser.run('fetch = async () => new Response("", {status: 503}); refresh()')
+        self.shows('#problem', 'the observer answers 503', 'a refusal without a text is told')
+        self.browser.run('fetch = trueFetch; refresh()')
+        self.wait('until there is an answer', lambda: not self.browser.is_shown('#problem'))
 
     def pools(self):
         self.view('pools')
@@ -268,7 +290,7 @@ def main():
         try:
             browser = Browser(driver_port, profile)
             test = Test(browser, f'http://127.0.0.1:{port}/', sys.argv[3] if len(sys.argv) == 4 else None)
-            for step in test.token, test.views, test.processes, test.actions, test.pools, test.screens:
+            for step in test.token, test.views, test.processes, test.actions, test.runs, test.pools, test.screens:
                 print(step.__name__)
                 step()
             print('end')

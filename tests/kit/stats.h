@@ -35,9 +35,10 @@ class Stats {
   [[nodiscard]] bool Has(const std::string& key) const { return values_.count(key) > 0; }
   [[nodiscard]] const gen::Inspection& values() const { return values_; }
 
-  // Nobody is busy and nothing waits.
+  // Nobody is busy and nothing waits. Those that leave are not among the busy.
   [[nodiscard]] bool AtRest() const {
-    return (*this)["workers_busy"] == 0 && (*this)["messages_queued"] == 0;
+    return (*this)["workers_busy"] == 0 && (*this)["workers_leaving"] == 0 &&
+           (*this)["messages_queued"] == 0;
   }
   // What went in is somewhere. Must hold at rest, and while all busy workers stand still: a message
   // being handled counts as handled.

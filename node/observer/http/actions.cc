@@ -66,8 +66,8 @@ gen::Result<void> ResizeIt(gen::Process& self, gen::PID pid, const UrlQuery& par
 
 struct Action {
   std::string_view path;
-  std::string_view name;  // for the log
-  std::size_t parameters;
+  std::string_view name;   // for the log
+  std::size_t parameters;  // without the creation
   gen::Result<void> (*act)(gen::Process& self, gen::PID pid, const UrlQuery& parameters);
 };
 constexpr Action kActions[] = {{"/api/stop", "stop", 1, &StopInOrder},
@@ -83,6 +83,20 @@ unsigned StatusOf(const gen::Error& error) {
 }
 
 }  // namespace
+
+std::optional<ObserverAnswer> RefuseOtherRun(const gen::Process& self, const UrlQuery& parameters) {
+  if (!parameters.contains("creation")) return std::nullopt;
+  const auto creation = NumberIn(parameters, "creation");
+  if (!creation) {
+    return ObserverAnswer{.status = 400, .body = "creation: must be that in /api/node\n"};
+  }
+  if (*creation == self.Self().creation) return std::nullopt;
+  return ObserverAnswer{
+      .status = 404,
+      .body =
+          "the process was one of another run of the program: creation is not that in "
+          "/api/node\n"};
+}
 
 bool IsAction(std::string_view path) {
   return std::ranges::find(kActions, path, &Action::path) != std::end(kActions);
@@ -101,12 +115,13 @@ ObserverAnswer Act(gen::Process& self, const ObserverState& state, std::string_v
   }
   const Action& action = *std::ranges::find(kActions, path, &Action::path);
   const auto id = NumberIn(parameters, "pid");
-  if (!id || *id == 0 || parameters.size() != action.parameters) {
+  if (!id || *id == 0 || parameters.size() != action.parameters + parameters.count("creation")) {
     return {.status = 400,
             .body =
                 "required parameters: pid, the id of a process as in /api/processes, and for "
-                "resize workers\n"};
+                "resize workers; allowed: creation, as in /api/node\n"};
   }
+  if (auto refused = RefuseOtherRun(self, parameters)) return std::move(*refused);
   gen::PID pid = self.Self();  // of this node
   pid.id = *id;
   const auto done = action.act(self, pid, parameters);

@@ -92,9 +92,10 @@ ObserverAnswer OrNoProcess(ObserverAnswer answer) {
 ObserverAnswer OneProcess(gen::Process& self, const ObserverState& state,
                           const UrlQuery& parameters) {
   const std::uint64_t id = NumberIn(parameters, "pid").value_or(0);
-  if (id == 0 || parameters.size() != 1) {
+  if (id == 0 || parameters.size() != 1 + parameters.count("creation")) {
     return {.status = 400, .body = "pid: must be the id of a process, as in /api/processes\n"};
   }
+  if (auto refused = RefuseOtherRun(self, parameters)) return std::move(*refused);
   gen::PID pid = self.Self();  // of this node
   pid.id = id;
   return OrNoProcess(SharedAnswer(self, state, WantProcess{.pid = pid, .asked = {}}));

@@ -258,11 +258,14 @@ namespace {
 void KeepFromChildren(int descriptor) { (void)::fcntl(descriptor, F_SETFD, FD_CLOEXEC); }
 
 void RefuseNew(ObserverState& state, Tcp::socket& socket) {
-  constexpr std::string_view kBusy =
-      "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+  constexpr std::string_view kBody = "the observer answers as many as it may (max_connections)\n";
+  const std::string busy = fmt::format(
+      "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n"
+      "Content-Type: text/plain; charset=utf-8\r\nContent-Length: {}\r\n\r\n{}",
+      kBody.size(), kBody);
   ErrorCode ignored;
   socket.non_blocking(true, ignored);
-  socket.write_some(net::buffer(kBusy.data(), kBusy.size()), ignored);
+  socket.write_some(net::buffer(busy), ignored);
   // Whoever closes a socket with something unread in it takes away what was written.
   socket.shutdown(Tcp::socket::shutdown_send, ignored);
   std::array<char, 4'096> request{};

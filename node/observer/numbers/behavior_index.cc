@@ -12,6 +12,20 @@ std::optional<std::uint32_t> BehaviorIndex::Of(const ProcessSlot& slot, std::uin
   if (known_.size() <= slot.index()) known_.resize(slot.index() + kMore);
   Known& known = known_[slot.index()];
   if (known.id == id) return known.behavior;
+  const auto name = ReadName(slot, id);
+  if (!name) return std::nullopt;
+  known = {id, NumberOf(*name)};
+  return known.behavior;
+}
+
+std::optional<std::string> BehaviorIndex::NameOf(const ProcessSlot& slot, std::uint64_t id) {
+  const auto behavior = Of(slot, id);
+  if (!behavior) return std::nullopt;
+  return *behavior == kOther ? ReadName(slot, id) : names_[*behavior];
+}
+
+std::optional<std::string> BehaviorIndex::ReadName(const ProcessSlot& slot,
+                                                   std::uint64_t id) const {
   std::string name;
   {
     ProcessCold& cold = slot.Cold();
@@ -19,8 +33,7 @@ std::optional<std::uint32_t> BehaviorIndex::Of(const ProcessSlot& slot, std::uin
     if (!slot.IsStill(addresses_.PidOf(id))) return std::nullopt;
     name = gen::BehaviorNameOf(slot.behavior());
   }
-  known = {id, NumberOf(LabelValue(name))};
-  return known.behavior;
+  return LabelValue(name);
 }
 
 std::uint32_t BehaviorIndex::NumberOf(const std::string& name) {

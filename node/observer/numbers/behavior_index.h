@@ -24,6 +24,9 @@ class BehaviorIndex {
   [[nodiscard]] const Addresses& addresses() const noexcept { return addresses_; }
   // Returns the number of a process's behaviour; std::nullopt if the process has ended.
   [[nodiscard]] std::optional<std::uint32_t> Of(const ProcessSlot& slot, std::uint64_t id);
+  // Returns the name of a process's own behaviour, as a LabelValue, also of one beyond `most`, for which it takes the
+  // lock of the process each time; std::nullopt if the process has ended.
+  [[nodiscard]] std::optional<std::string> NameOf(const ProcessSlot& slot, std::uint64_t id);
   // Returns the name of a behaviour, as a LabelValue.
   [[nodiscard]] const std::string& Name(std::uint32_t behavior) const { return names_[behavior]; }
   [[nodiscard]] std::size_t size() const noexcept { return names_.size(); }
@@ -34,6 +37,8 @@ class BehaviorIndex {
     std::uint32_t behavior = kOther;
   };
 
+  [[nodiscard]] std::optional<std::string> ReadName(const ProcessSlot& slot,
+                                                    std::uint64_t id) const;
   [[nodiscard]] std::uint32_t NumberOf(const std::string& name);
 
   const Addresses& addresses_;

@@ -25,8 +25,9 @@ namespace ergon::node {
 struct PoolFigures {
   std::uint64_t workers = 0;
   std::uint64_t ready = 0;
-  std::uint64_t busy = 0;
+  std::uint64_t busy = 0;  // never more than `workers`
   std::uint64_t starting = 0;
+  std::uint64_t leaving = 0;  // none of `workers`
   std::uint64_t queued = 0;
   std::uint64_t restarts = 0;
   std::uint64_t forwarded = 0;

@@ -60,9 +60,11 @@ void WriteDispatcher(MetricsWriter& out, const gen::NodeInfo& node,
 
 void WriteMessages(MetricsWriter& out, const Figures& figures) {
   const gen::MessageBalance& messages = figures.messages;
-  out.Counter("ergon_messages_accepted",
-              "Messages that were accepted: at rest the sum of those "
-              "handled, dropped, queued, held and sent to nodes.");
+  out.Counter(
+      "ergon_messages_accepted",
+      "Messages that were accepted: at rest the sum of those handled, dropped, queued, held "
+      "and sent to nodes, less those lost with a connection, which are among the sent and "
+      "among the dropped, as no_connection. See ergon_messages_unaccounted.");
   out.Sample(messages.accepted);
   out.Counter("ergon_messages_handled", "Messages for which a handler was called.");
   out.Sample(messages.handled);
@@ -82,7 +84,7 @@ void WriteMessages(MetricsWriter& out, const Figures& figures) {
   out.Sample(figures.given_to_nodes);
   out.Gauge("ergon_messages_queued", "Messages in mailboxes.");
   out.Sample(messages.queued);
-  out.Gauge("ergon_messages_held", "Messages that a behaviour keeps to pass them on.");
+  out.Gauge("ergon_messages_held", "Messages stashed, or kept to be passed on.");
   out.Sample(messages.held);
   out.Gauge("ergon_messages_unaccounted",
             "Accepted messages that the others do not account for: "
@@ -104,8 +106,11 @@ void WriteBehaviors(MetricsWriter& out, const CensusFigures& census) {
   };
   constexpr Family kFamilies[] = {
       {"ergon_behavior_processes", "Processes by behaviour.", &BehaviorFigures::processes},
-      {"ergon_mailbox_messages", "Messages in mailboxes, by behaviour.", &BehaviorFigures::queued},
-      {"ergon_mailbox_longest_messages", "Messages in the fullest mailbox of a behaviour.",
+      {"ergon_mailbox_messages",
+       "Messages in mailboxes, by behaviour; of each mailbox modulo 4,194,304.",
+       &BehaviorFigures::queued},
+      {"ergon_mailbox_longest_messages",
+       "Messages in the fullest mailbox of a behaviour; of each mailbox modulo 4,194,304.",
        &BehaviorFigures::longest},
       {"ergon_mailbox_held_messages", "Messages stashed or kept, by behaviour.",
        &BehaviorFigures::held}};
@@ -126,8 +131,13 @@ struct PoolFamily {
 constexpr PoolFamily kPoolFamilies[] = {
     {"ergon_pool_workers", false, "Workers, with those being replaced.", &PoolFigures::workers},
     {"ergon_pool_workers_ready", false, "Workers that take messages.", &PoolFigures::ready},
-    {"ergon_pool_workers_busy", false, "Workers that handle a message.", &PoolFigures::busy},
+    {"ergon_pool_workers_busy", false,
+     "Of the ergon_pool_workers those in a handler or in Init, or about to be.",
+     &PoolFigures::busy},
     {"ergon_pool_workers_starting", false, "Workers being replaced.", &PoolFigures::starting},
+    {"ergon_pool_workers_leaving", false,
+     "Workers that were taken out and handle what they have: none of the ergon_pool_workers.",
+     &PoolFigures::leaving},
     {"ergon_pool_messages_queued", false, "Messages that wait at workers and pool.",
      &PoolFigures::queued},
     {"ergon_pool_worker_restarts", true, "Replacements of workers.", &PoolFigures::restarts},

@@ -5,6 +5,7 @@ namespace {
 
 constexpr std::string_view kPageRelations = R"page('use strict';
 let root = '';  // the id of the process at the top of the tree
+let typing = 0;  // asks when nobody has typed for a while
 
 const label = (row) => row.name || row.behavior || '(ended)';
 const pids = (list, inAll) => list.map((one) => one.pid).join(' ') +
@@ -90,6 +91,7 @@ const current = () => shows[location.hash.slice(1)] ? location.hash.slice(1) : '
 
 async function refresh() {
   clearTimeout(timer);
+  clearTimeout(typing);
   if (asking) asking.abort();
   const mine = asking = new AbortController();
   const tell = (problem) => { $('problem').textContent = problem; $('problem').hidden = problem === ''; };
@@ -103,6 +105,7 @@ async function refresh() {
   clearTimeout(late);
   if (mine !== asking) return;  // another refresh has begun
   tell(problem);
+  if (problem !== '') knowsNode = false;  // the program may end, and be started anew
   clearTimeout(timer);
   if ($('live').checked && !document.hidden) timer = setTimeout(refresh, period);
 }
@@ -116,7 +119,11 @@ function choose() {
 }
 
 $('search-form').onsubmit = (event) => { event.preventDefault(); refresh(); };
-$('search').oninput = refresh;
+// Not with each key: a question that is given up is answered nevertheless, and looks at all processes.
+$('search').oninput = () => {
+  clearTimeout(typing);
+  typing = setTimeout(refresh, 300);
+};
 $('limit').onchange = refresh;
 $('live').onchange = refresh;
 $('token-form').onsubmit = (event) => {

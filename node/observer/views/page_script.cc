@@ -14,7 +14,8 @@ let last = null;   // the node's figures before, for rates
 let timer = 0;
 let asking = null;  // stops what refresh asks for, when it is refreshed anew
 let actions = false;  // whether the observer takes them
-let knowsNode = false;  // and the node's name
+let knowsNode = false;  // and the node's name, and which run of the program it is
+let creation = 0;  // the number of that run: ids of processes begin anew with the next one
 
 function element(name, text, className) {
   const made = document.createElement(name);
@@ -31,12 +32,15 @@ async function request(path, method, signal) {
   const headers = token ? {Authorization: 'Bearer ' + token} : {};
   const answer = await fetch(path, {method, headers, signal, cache: 'no-store', credentials: 'omit'});
   $('token-form').hidden = answer.status !== 401;
-  if (!answer.ok) throw new Error((await answer.text()).trim());
+  if (answer.status === 404) knowsNode = false;  // the program may have been started anew
+  if (!answer.ok) throw new Error((await answer.text()).trim() || 'the observer answers ' + answer.status);
   return answer;
 }
 async function ask(path) {
   return (await request(path, 'GET', asking ? asking.signal : undefined)).json();
 }
+// The parameters that name a process of the run that the page shows.
+const processOf = (id, more) => '?' + new URLSearchParams({pid: id, ...(creation ? {creation} : {}), ...more});
 // Asks the node to change something, and tells what became of it.
 async function act(what, path, question) {
   if (question && !confirm(question)) return;
@@ -122,15 +126,23 @@ function table(into, columns, rows) {
   replace(into, head, body);
 }
 
+// What the page shows with an id is no longer there.
+function forgetProcesses() {
+  closeProcess();
+  root = '';
+  last = null;
+  for (const list of ['processes', 'pools', 'tree', 'waits', 'events']) replace($(list));
+}
 async function showNode() {
   const node = await ask('/api/node');
+  if (node.creation !== creation) forgetProcesses();
+  creation = node.creation;
   $('node').textContent = node.node;
   actions = node.actions;
   knowsNode = true;
   document.title = node.node + ' - Ergon';
   // Figures have the age of the node; what is told again has the same, and the rates of before.
   const time = node.uptime_seconds;
-  if (last && time < last.time) last = null;  // another node
   const rates = last && time === last.time ? last.rates : {};
   const rate = (name, value) => {
     if (last && time > last.time) rates[name] = (value - last[name]) / (time - last.time);
@@ -205,14 +217,17 @@ async function showProcess() {
   const list = element('dl');
   const put = (name, value) => list.append(element('dt', name), element('dd', value));
   try {
-    const process = await ask('/api/process?' + new URLSearchParams({pid: id}));
+    const process = await ask('/api/process' + processOf(id));
     label = process.pid + (process.name ? ' ' + process.name : '');
     for (const [name, value] of Object.entries(process)) {
-      if (name === 'inspection' || name === 'id') continue;
+      if (name.startsWith('inspection') || name === 'id') continue;
       put(name.replaceAll('_', ' '),
           Array.isArray(value) ? value.map((other) => other.pid).join(' ') : value);
     }
-    for (const [name, value] of Object.entries(process.inspection)) put(name, value);
+    const items = Object.entries(process.inspection);
+    for (const [name, value] of items) put(name, value);
+    const more = process.inspection_in_all - items.length;
+    if (more > 0) put('inspection', 'and ' + number(more) + ' more');
   } catch (error) {
     put('process', error.message);
   }
@@ -222,7 +237,7 @@ async function showProcess() {
   const buttons = element('div', undefined, 'actions');
   buttons.append(close);
   if (actions) {
-    const query = '?' + new URLSearchParams({pid: id});
+    const query = processOf(id);
     buttons.append(
       actionButton('Suspend', label, '/api/suspend' + query), actionButton('Resume', label, '/api/resume' + query),
       actionButton('Stop', label, '/api/stop' + query, 'Stop ' + label + ', after the messages that wait?'),
@@ -248,12 +263,13 @@ function poolElement(pool) {
   made.append(heading);
   const cards = element('div');
   cards.append(element('p', pool.busy + ' of ' + pool.workers + ' workers busy, ' +
+    (pool.leaving > 0 ? number(pool.leaving) + ' leaving, ' : '') +
     number(pool.queued) + ' queued, ' + number(pool.handled) + ' handled, ' +
     number(pool.restarts) + ' restarts, ' + number(pool.refused) + ' refused, ' +
     number(pool.lost) + ' lost'));
   made.append(cards);
   if (actions) {
-    const to = (workers) => '/api/resize?' + new URLSearchParams({pid: pool.id, workers});
+    const to = (workers) => '/api/resize' + processOf(pool.id, {workers});
     const buttons = element('div', undefined, 'actions');
     const fewer = actionButton('One worker fewer', pool.pid, to(pool.workers - 1));
     fewer.disabled = pool.workers < 2;

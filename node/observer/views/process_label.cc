@@ -1,6 +1,7 @@
 #include <ergon/node/observer/views/process_label.h>
 
 #include <mutex>
+#include <utility>
 
 namespace ergon::node {
 
@@ -10,7 +11,7 @@ ProcessLabel LabelOf(BehaviorIndex& index, std::uint64_t id) {
   const ProcessSlot* const slot = index.addresses().Find(label.pid);
   if (slot == nullptr) return label;
   label.name = RegisteredName(*slot, label.pid);
-  if (const auto behavior = index.Of(*slot, id)) label.behavior = index.Name(*behavior);
+  if (auto behavior = index.NameOf(*slot, id)) label.behavior = std::move(*behavior);
   return label;
 }
 

@@ -36,7 +36,6 @@ std::string LowerCaseOf(std::string_view text) {
 // A process that may get into the table, and what it is sorted by.
 struct Candidate {
   std::uint64_t id = 0;
-  std::uint32_t behavior = 0;
   std::uint64_t number = 0;  // the most first
   std::string text = {};     // then by the alphabet; empty ones last
 
@@ -94,13 +93,15 @@ std::uint64_t NumberOf(const ProcessSlot& slot, ProcessOrder order) {
   return 0;
 }
 
-std::optional<ProcessRow> RowOf(const BehaviorIndex& index, const Candidate& candidate) {
-  const gen::PID pid = index.addresses().PidOf(candidate.id);
+std::optional<ProcessRow> RowOf(BehaviorIndex& index, std::uint64_t id) {
+  const gen::PID pid = index.addresses().PidOf(id);
   const ProcessSlot* const slot = index.addresses().Find(pid);
   if (slot == nullptr) return std::nullopt;
+  auto behavior = index.NameOf(*slot, id);
+  if (!behavior) return std::nullopt;
   ProcessRow row{.pid = pid,
                  .name = RegisteredName(*slot, pid),
-                 .behavior = index.Name(candidate.behavior),
+                 .behavior = std::move(*behavior),
                  .state = slot->State(),
                  .suspended = slot->IsHeld(),
                  .queued = slot->MainMessagesApprox(),
@@ -150,26 +151,28 @@ ProcessRows FindProcesses(gen::Process& self, BehaviorIndex& index, const Proces
   ProcessRows found;
   FirstOnes first(query.limit);
   const bool by_name = query.order == ProcessOrder::kName;
+  const bool by_behavior = query.order == ProcessOrder::kBehavior;
+  const bool is_search = !query.search.empty();
   const auto look = [&](const ProcessSlot& slot, std::uint64_t id) {
-    const auto behavior = index.Of(slot, id);
-    if (!behavior) return;
+    if (!index.Of(slot, id)) return;
+    std::string behavior;
+    if (by_behavior || is_search) behavior = index.NameOf(slot, id).value_or("");
     ++found.in_all;
-    Candidate candidate{id, *behavior, NumberOf(slot, query.order)};
-    if (by_name || !query.search.empty()) {
+    Candidate candidate{id, NumberOf(slot, query.order)};
+    if (by_name || is_search) {
       candidate.text = LowerCaseOf(RegisteredName(slot, index.addresses().PidOf(id)).ToString());
     }
-    if (!query.search.empty() && candidate.text.find(query.search) == std::string::npos &&
-        LowerCaseOf(index.Name(*behavior)).find(query.search) == std::string::npos) {
+    if (is_search && candidate.text.find(query.search) == std::string::npos &&
+        LowerCaseOf(behavior).find(query.search) == std::string::npos) {
       return;
     }
     ++found.matching;
-    if (query.order == ProcessOrder::kBehavior) candidate.text = index.Name(*behavior);
-    if (!by_name && query.order != ProcessOrder::kBehavior) candidate.text.clear();
+    if (!by_name) candidate.text = by_behavior ? std::move(behavior) : std::string();
     first.Add(std::move(candidate));
   };
   VisitProcesses(self, index.addresses(), look);
   for (const Candidate& candidate : first.Take()) {
-    if (auto row = RowOf(index, candidate)) found.rows.push_back(std::move(*row));
+    if (auto row = RowOf(index, candidate.id)) found.rows.push_back(std::move(*row));
   }
   return found;
 }

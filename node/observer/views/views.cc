@@ -1,10 +1,13 @@
 #include <ergon/node/observer/views/views.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <ergon/node/texts/json_writer.h>
@@ -13,6 +16,32 @@ namespace ergon::node {
 namespace {
 
 constexpr std::size_t kMostItems = 200;  // of an inspection
+
+// The N of the item "worker.N" of a pool; std::nullopt: it is another item.
+std::optional<std::size_t> WorkerIn(std::string_view key) {
+  constexpr std::string_view kPrefix = "worker.";
+  if (!key.starts_with(kPrefix)) return std::nullopt;
+  std::size_t number = 0;
+  const char* const end = key.data() + key.size();
+  const auto read = std::from_chars(key.data() + kPrefix.size(), end, number);
+  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+  return number;
+}
+
+// Of very many items those of a pool's workers are left out first, the last workers before the others: /api/pools has
+// the workers, too, and nothing else has the rest.
+void PutItems(JsonWriter& json, const gen::Inspection& inspection) {
+  const auto is_worker = [](const auto& item) { return WorkerIn(item.first).has_value(); };
+  const auto workers = static_cast<std::size_t>(std::ranges::count_if(inspection, is_worker));
+  const std::size_t most_others = std::min(inspection.size() - workers, kMostItems);
+  const bool has_room = inspection.size() <= kMostItems;
+  std::size_t others = 0;
+  for (const auto& [key, value] : inspection) {
+    const auto worker = WorkerIn(key);
+    const bool is_first = worker ? *worker <= kMostItems - most_others : ++others <= most_others;
+    if (has_room || is_first) json.PutAny(key, value);
+  }
+}
 
 double Seconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
@@ -99,6 +128,7 @@ void PutPool(JsonWriter& json, const PoolView& pool) {
   json.Put("ready", pool.figures.ready);
   json.Put("busy", pool.figures.busy);
   json.Put("starting", pool.figures.starting);
+  json.Put("leaving", pool.figures.leaving);
   json.Put("queued", pool.figures.queued);
   json.Put("restarts", pool.figures.restarts);
   json.Put("forwarded", pool.figures.forwarded);
@@ -119,6 +149,7 @@ void PutPool(JsonWriter& json, const PoolView& pool) {
 std::string NodeJson(const Figures& figures, bool actions) {
   JsonWriter json;
   json.Put("node", figures.node.name);
+  json.Put("creation", figures.node.creation);
   json.Put("actions", actions);
   json.Put("uptime_seconds", Seconds(figures.node.uptime));
   json.Put("timers", figures.node.timers);
@@ -192,13 +223,10 @@ std::string ProcessJson(const gen::ProcessInfo& info, const Inspection::Links& l
   json.PutPids("links", links.first, kMostRelations);
   json.PutPids("monitors", info.monitors, kMostRelations);
   json.PutPids("monitored_by", info.monitored_by, kMostRelations);
+  json.Put("inspection_in_all", inspection ? inspection->size() : 0);
   json.Begin("inspection");
   if (inspection) {
-    std::size_t count = 0;
-    for (const auto& [key, value] : *inspection) {
-      if (++count > kMostItems) break;
-      json.PutAny(key, value);
-    }
+    PutItems(json, *inspection);
   } else {
     json.PutAny("error", inspection.error().ToString());
   }

@@ -7,6 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::PoolFixture;
+using testing::TestPool;
 
 TEST_CASE("pool inspection: all keys, from the start") {
   PoolFixture f({.pool_size = 2, .worker_mailbox_size = 9});
@@ -67,6 +68,24 @@ TEST_CASE("pool inspection: workers as they are") {
   CHECK(seen.at("workers_starting") == "2");
   CHECK(seen.at("messages_queued") == "4");
   CHECK(seen.size() == 7);
+}
+
+TEST_CASE(
+    "pool inspection: workers that leave are counted apart, so that no more are busy than there "
+    "are") {
+  PoolFixture f({.pool_size = 3, .worker_mailbox_size = 10});
+  f.Start();
+  f.Send(1, 6);
+  for (const std::uint64_t worker : {101, 102, 103}) f.host.At(worker).busy = true;
+  CHECK(f.Number("workers_busy") == 3);
+  f.Manage([](TestPool& pool) {
+    CHECK(pool.RemoveWorkers(2).value() == 1);
+    return gen::Continue();
+  });
+  CHECK(f.Number("pool_size") == 1);
+  CHECK(f.Number("workers_busy") == 1);
+  CHECK(f.Number("workers_leaving") == 2);
+  CHECK(f.Number("messages_queued") == 6);
 }
 
 TEST_CASE("pool inspection: the user's keys are added, and change nothing") {

@@ -2,6 +2,7 @@
 #include <ergon/node/observer/http/actions.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -171,11 +172,44 @@ TEST_CASE("a pool grows and shrinks") {
             .get<bool>("actions"));
 }
 
+TEST_CASE("an id of another run of the program is nobody's, if its creation is told") {
+  Acting t;
+  const auto get = [&](const std::string& path) {
+    return t.Ask(GetText(path, "Host: localhost\r\n" + kAuthorized));
+  };
+  const std::uint32_t creation = t.node.Info().creation;
+  CHECK(ParseJson(get("/api/node")).get<std::uint32_t>("creation") == creation);
+  const gen::PID worker = t.Worker();
+  auto pool = t.StartPool(2);
+  const std::string other = "&creation=" + std::to_string(creation ^ 1U);
+  const auto check_refused = [](const kit::HttpAnswer& answer) {
+    CHECK(answer.status == 404);
+    CHECK(answer.body ==
+          "the process was one of another run of the program: creation is not that in "
+          "/api/node\n");
+  };
+  for (const char* action : {"stop", "kill", "suspend", "resume"}) {
+    check_refused(t.Post(Of(action, worker) + other));
+  }
+  check_refused(t.Post(Of("resize", pool.pid()) + "&workers=1" + other));
+  check_refused(get(Of("process", worker) + other));
+  CHECK_FALSE(t.node.ProcessInfo(worker)->suspended);
+  CHECK(pool.Size() == 2);
+
+  const std::string same = "&creation=" + std::to_string(creation);
+  CHECK(get(Of("process", worker) + same).status == 200);
+  CHECK(t.Post(Of("resize", pool.pid()) + "&workers=1" + same).status == 200);
+  CHECK(pool.Size() == 1);
+  CHECK(t.Post(Of("kill", worker) + same).status == 200);
+  CHECK(t.EventuallyGone(worker));
+}
+
 TEST_CASE("an action that is malformed, or for nobody, changes nothing") {
   Acting t;
   for (const std::string path : kPaths) {
-    for (const char* query : {"", "?pid=", "?pid=x", "?pid=0", "?pid=1&pid=1", "?pid=1&more=1",
-                              "?pid=%zz", "?pid=1&workers=1&more=1"}) {
+    for (const char* query :
+         {"", "?pid=", "?pid=x", "?pid=0", "?pid=1&pid=1", "?pid=1&more=1", "?pid=%zz",
+          "?pid=1&workers=1&more=1", "?pid=1&creation=x", "?pid=1&workers=1&creation="}) {
       CHECK(t.Post(path + query).status == 400);
     }
   }

@@ -128,7 +128,11 @@ TEST_CASE("a new connection is refused when all others are being answered") {
            told["connections_reading"] == "0";
   }));
   kit::HttpClient refused(t.port);
-  CHECK(refused.Read()->status == 503);
+  const auto answer = refused.Read();
+  REQUIRE(answer);
+  CHECK(answer->status == 503);
+  CHECK(answer->Header("content-type") == "text/plain; charset=utf-8");
+  CHECK(answer->body == "the observer answers as many as it may (max_connections)\n");
   CHECK(refused.Ends());
   held.gate.Open();
   CHECK(answered.Read()->status == 200);

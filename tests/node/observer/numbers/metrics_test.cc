@@ -16,6 +16,7 @@
 #include <ergon/node/observer/numbers/program_figures.h>
 #include <ergon/node/texts/clean_text.h>
 
+#include <node/observer/json.h>
 #include <node/observer/numbers/metrics_reader.h>
 #include <node/observer/observed.h>
 
@@ -101,6 +102,24 @@ TEST_CASE("metrics show what waits, and a pool that refuses") {
   CHECK(metrics["ergon_mailbox_messages{behavior=\"ergon::kit::Worker\"}"] == 2);
   CHECK(metrics["ergon_mailbox_longest_messages{behavior=\"ergon::kit::Worker\"}"] == 2);
   CHECK(metrics["ergon_messages_queued"] == 2);
+  gate.Open();
+}
+
+TEST_CASE("of a pool's workers no more are busy than there are: those that leave are told apart") {
+  Observed t(Fresh());
+  auto pool = t.StartPool(3);
+  kit::Gate gate(t.node);
+  t.HoldEach(gate, pool.Workers());
+  REQUIRE(pool.Shrink(2).value() == 1);
+  const MetricsReader metrics(t.Get("/metrics").body);
+  const std::string label = "{pool=\"ergon::kit::ManagedPool\"}";
+  CHECK(metrics["ergon_pool_workers" + label] == 1);
+  CHECK(metrics["ergon_pool_workers_busy" + label] == 1);
+  CHECK(metrics["ergon_pool_workers_leaving" + label] == 2);
+  const Tree pools = ParseJson(t.Get("/api/pools"));
+  const Tree& told = pools.get_child("pools").front().second;
+  CHECK(told.get<int>("busy") == 1);
+  CHECK(told.get<int>("leaving") == 2);
   gate.Open();
 }
 

@@ -15,6 +15,7 @@
 
 #include <node/observer/json.h>
 #include <node/observer/observed.h>
+#include <node/subject.h>
 
 namespace ergon::node::observer_test {
 
@@ -134,6 +135,32 @@ TEST_CASE("processes are sorted, searched and limited on the node") {
   gate.Open();
 }
 
+TEST_CASE(
+    "processes of behaviours beyond max_behaviors are searched, sorted and called by their own") {
+  Observed t({.max_behaviors = 1});
+  auto pool = t.StartPool(2);
+  kit::Gate gate(t.node);
+  t.HoldEach(gate, pool.Workers());
+  const auto behaviors = [&](const std::string& query) {
+    return All(ParseJson(t.Get("/api/processes?" + query)), "processes", "behavior");
+  };
+  const std::vector<std::string> workers(2, "ergon::kit::Worker");
+  CHECK(behaviors("search=KIT::worker") == workers);
+  CHECK(behaviors("search=kit::managedpool&sort=behavior").size() == 1);
+  CHECK(behaviors("search=%28other%29").empty());
+  const auto sorted = behaviors("sort=behavior&limit=1000");
+  CHECK(std::ranges::is_sorted(sorted));
+  CHECK(std::ranges::count(sorted, workers[0]) == 2);
+  const auto in_tree = All(ParseJson(t.Get("/api/tree")), "processes", "behavior");
+  CHECK(std::ranges::count(in_tree, workers[0]) == 2);
+  CHECK(std::ranges::count(in_tree, "(other)") == 0);
+  CHECK(kit::Eventually([&] {  // as above
+    const auto waiting = All(ParseJson(t.Get("/api/waits")), "waits", "from.behavior");
+    return std::ranges::count(waiting, workers[0]) == 2;
+  }));
+  gate.Open();
+}
+
 TEST_CASE("the observer's own processes have names that say what they are") {
   Observed t;
   const auto behaviors = [&](const std::string& text) {
@@ -227,6 +254,10 @@ TEST_CASE("wrong parameters are named, and what was given is not repeated") {
     CHECK(refused("/api/process" + std::string(pid)) ==
           "pid: must be the id of a process, as in /api/processes\n");
   }
+  for (const char* creation : {"", "x", "-1"}) {
+    CHECK(refused("/api/process?pid=1&creation=" + std::string(creation)) ==
+          "creation: must be that in /api/node\n");
+  }
   CHECK(t.Get("/api/process?pid=123456789012").status == 404);
   CHECK(t.Get("/api/nothing").status == 404);
   CHECK(t.Ask("POST /api/node HTTP/1.1\r\nHost: localhost\r\n\r\n").status == 405);
@@ -256,6 +287,45 @@ TEST_CASE("names that users choose are texts in JSON") {
   CHECK(All(process, "parent", "pid").size() == 1);
 }
 
+TEST_CASE(
+    "of very many items of an inspection some are told, a pool's workers last, and their number") {
+  Observed t;
+  const auto process = [&](gen::PID pid) {
+    Tree told;
+    REQUIRE(kit::Eventually([&] {  // as above
+      told = ParseJson(t.Get("/api/process?pid=" + std::to_string(pid.id)));
+      return told.get_child("inspection").count("error") == 0;
+    }));
+    return told;
+  };
+  const auto telling = [&](const gen::Inspection& inspection) {
+    return t.node
+        .Spawn(gen::Factory<Subject>(
+            Handlers{.inspect = [inspection](Subject&, const auto&) { return inspection; }}))
+        .value();
+  };
+  const gen::PID pool = t.StartPool(300).pid();
+  Tree told = process(pool);
+  Tree items = told.get_child("inspection");
+  CHECK(items.size() == 200);
+  CHECK(told.get<std::size_t>("inspection_in_all") == t.node.Inspect(pool).value().size());
+  for (const auto& [key, value] : t.node.Inspect(pool).value()) {
+    CAPTURE(key);
+    if (!key.starts_with("worker.")) CHECK(items.count(key) == 1);
+  }
+  CHECK(items.count("worker.1") == 1);
+  CHECK(items.count("worker.2") == 1);
+  CHECK(items.count("worker.300") == 0);
+  gen::Inspection many;
+  for (int i = 0; i < 250; ++i) many["item." + std::to_string(i)] = "x";
+  told = process(telling(many));
+  CHECK(told.get_child("inspection").size() == 200);
+  CHECK(told.get<int>("inspection_in_all") == 250);
+  told = process(telling({{"color", "red"}, {"worker.4711", "of another kind"}}));
+  CHECK(told.get_child("inspection").size() == 2);
+  CHECK(told.get<int>("inspection_in_all") == 2);
+}
+
 TEST_CASE("a process that handles something for long is told of without what it says itself") {
   Observed t;
   kit::ThreadGate gate;
@@ -265,6 +335,7 @@ TEST_CASE("a process that handles something for long is told of without what it 
   const Tree process = ParseJson(t.Get("/api/process?pid=" + std::to_string(worker.id)));
   CHECK(process.get<std::string>("state") == "running");
   CHECK(process.get<std::string>("inspection.error").starts_with("time"));
+  CHECK(process.get<int>("inspection_in_all") == 0);
   gate.Open();
 }
 
