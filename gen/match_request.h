@@ -37,13 +37,7 @@ class Replying {
       return handler_(std::forward<MatchParameterOf<Handler>>(request));
     } else {
       CheckReply<MatchTypeOf<Handler>, Value>();
-      if constexpr (std::is_same_v<Value, std::decay_t<Returned>>) {
-        return Reply(handler_(std::forward<MatchParameterOf<Handler>>(request)));
-      } else {
-        Returned result = handler_(std::forward<MatchParameterOf<Handler>>(request));
-        if (!result) return ReplyError(std::move(result.error()));
-        return Reply(std::move(*result));
-      }
+      return Reply(handler_(std::forward<MatchParameterOf<Handler>>(request)));
     }
   }
 
@@ -71,8 +65,9 @@ class Replying {
 //       [&](gen::Message& other) { return Actor::HandleCall(from, ref, other); });
 //
 // A handler returns the answer, a gen::Result of it, or a gen::CallResult. For a request with a type `Reply`
-// (gen::TypedRequest) the answer must have that type, or the program does not compile. The result is a gen::CallResult
-// if the last handler takes all other requests, and else a std::optional of it, empty when no handler was called.
+// (gen::TypedRequest) the answer must have that type, or the program does not compile; inside of a gen::CallResult, as
+// gen::Reply returns one, the type is not checked. The result is a gen::CallResult if the last handler takes all other
+// requests, and else a std::optional of it, empty when no handler was called.
 template <class... Handlers>
 auto MatchRequest(Message& request, Handlers&&... handlers) {
   return Match(request, detail::Replying<std::remove_reference_t<Handlers>>(handlers)...);

@@ -55,7 +55,7 @@ build() (
   cd "$root" || die "no folder $root"
   preset=$1
   shift
-  log=build/$preset.log
+  log=$root/build/$preset.log
   mkdir -p build
   # Two at once in the same folder would spoil it. What they start, such as a compiler cache, may live longer, and does not
   # get the lock.
@@ -78,14 +78,14 @@ build() (
   fi
   if ! cmake --preset "$preset" "${cmake_options[@]}" >"$log" 2>&1 9>&-; then
     cat "$log"
-    die "cannot configure build/$preset"
+    die "cannot configure $root/build/$preset"
   fi
   command=(cmake --build "build/$preset" --parallel "$jobs" ${*:+--target "$@"})
   if [[ -t 1 ]]; then
-    NINJA_STATUS='[%f/%t %es] ' "${command[@]}" 9>&- || die "cannot build build/$preset"
+    NINJA_STATUS='[%f/%t %es] ' "${command[@]}" 9>&- || die "cannot build $root/build/$preset"
   elif ! "${command[@]}" >"$log" 2>&1 9>&-; then
     sed -n '/^FAILED: /,$p' "$log" | head -n 200
-    die "cannot build build/$preset; the whole log is $log"
+    die "cannot build $root/build/$preset; the whole log is $log"
   fi
   say "$preset: built in $((SECONDS - start)) s"
 )

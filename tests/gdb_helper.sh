@@ -58,6 +58,7 @@ questions=(
   -ex 'echo begin ps\n' -ex 'ergon ps'
   -ex 'echo begin asker\n' -ex 'ergon bt <gdb@localhost.3.1>'
   -ex 'echo begin two\n' -ex 'ergon bt 3.1 2'
+  -ex 'echo begin full\n' -ex 'ergon bt 3.1 full 2'
   -ex 'echo begin name\n' -ex 'ergon bt sleeper'
   -ex 'echo begin child\n' -ex 'ergon bt child'
   -ex 'echo begin parent\n' -ex 'ergon bt 8.1'
@@ -97,6 +98,7 @@ check() {
     <(seq 0 "$(($(grep -c '^#' <<<"$asker") - 1))" | sed 's/^/#/') >/dev/null ||
     fail "$1: numbers of frames: $asker"
   [[ $(part two "$2" | grep -c '^#') == 2 ]] || fail "$1: not two frames: $(part two "$2")"
+  [[ $(part full "$2" | grep -c '^#') == 2 ]] || fail "$1: not two frames with variables: $(part full "$2")"
   says "$(part name "$2")" "debugger_program::Sleeper::HandleMessage"
   says "$(part child "$2")" "debugger_program::AsksInInit::Init"
   says "$(part parent "$2")" "debugger_program::Parent::HandleMessage"

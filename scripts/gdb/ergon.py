@@ -488,8 +488,8 @@ class SuspendedTurn(Unwinder):
         while frame.type() == gdb.INLINE_FRAME:
             frame = frame.older()
             foreign += 1
-        # A number of frames is meant without those.
-        arguments = re.sub(r"^\d+$", lambda found: str(int(found[0]) + foreign), arguments)
+        # A number of frames, also behind other words, is meant without those; a negative one counts from the other end.
+        arguments = re.sub(r"(?<!\S)\d+$", lambda found: str(int(found[0]) + foreign), arguments)
         with SelectionKept():
             self._stack_of_thread = int(frame.read_register("rsp"))
             self._registers = registers
