@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <chrono>
-#include <system_error>
+#include <exception>
 #include <utility>
 
 #include <pthread.h>
@@ -164,13 +164,14 @@ std::string ThreadedDispatcher::StartLocked() {
       return "no memory for a stack of " + std::to_string(options().fiber_stack_bytes) + " bytes";
     }
   }
+  threads_.reserve(workers_.size());
   busy_.store(workers(), std::memory_order_relaxed);  // the threads do not exist yet
   running_.store(true, std::memory_order_release);    // to the acquire in Stats
   try {
     for (auto& worker : workers_) {
       threads_.emplace_back([this, &worker] { ThreadMain(*worker); });
     }
-  } catch (const std::system_error& failure) {
+  } catch (const std::exception& failure) {  // no thread can be had, or no memory for one
     // Those that were started look into the queues of all others, so they must end before those go.
     busy_.fetch_sub(workers() - static_cast<int>(threads_.size()), std::memory_order_acq_rel);
     SignalStop();

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include <ergon/core/clock.h>
 #include <ergon/core/foundations/fatal.h>
 #include <ergon/core/queues/idle_workers.h>
 
@@ -15,17 +16,18 @@ IdleWorkers::IdleWorkers(int workers, bool rescue)
   seats_ = std::make_unique<Seat[]>(static_cast<std::size_t>(workers));
 }
 
-// Makes a sleeper a searcher, in one step. Under lock_.
+// Makes a sleeper a searcher. Under lock_.
 void IdleWorkers::TakeOff(int worker) {
   sleepers_.erase(std::find(sleepers_.begin(), sleepers_.end(), worker));
   seats_[static_cast<std::size_t>(worker)].asleep = false;
-  std::uint64_t change = kSearcher - kSleeper;
-  if (rescuer_ == worker) {
-    rescuer_ = kNobody;
-    change -= kRescuerBit;
-    state_.fetch_or(kOwedBit, std::memory_order_seq_cst);
-  }
+  const bool was_rescuer = rescuer_ == worker;
+  const std::uint64_t change = kSearcher - kSleeper - (was_rescuer ? kRescuerBit : 0);
   state_.fetch_add(change, std::memory_order_seq_cst);  // the word as a whole never goes below 0
+  if (!was_rescuer) return;
+  rescuer_ = kNobody;
+  // After that step: who pays in between (RenewRescuer) would find a rescuer that is about to leave, and leave it at
+  // that. Until the bit is there, this worker is a searcher, which owes when it ends its search.
+  state_.fetch_or(kOwedBit, std::memory_order_seq_cst);
 }
 
 void IdleWorkers::WakeOne() {
@@ -119,9 +121,12 @@ IdleWorkers::Wake IdleWorkers::Nap(int worker, std::int64_t pause_ns,
 
 IdleWorkers::Wake IdleWorkers::SleepFor(int worker, std::optional<std::int64_t> timeout) {
   Seat& seat = seats_[static_cast<std::size_t>(worker)];
+  const std::int64_t end = timeout ? SteadyNow() + *timeout : 0;
   // acquire pairs with the release in WakeOne and WakeAll
   while (seat.woken.load(std::memory_order_acquire) == 0) {
     if (!FutexWait(seat.woken, 0, timeout) && LeaveSleepers(worker)) return Wake::kTimedOut;
+    // A signal, such as a profiler's, ends the wait of the system: what is left of the time goes on.
+    if (timeout) timeout = end - SteadyNow();
   }
   return Wake::kNotified;
 }

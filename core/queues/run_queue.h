@@ -61,13 +61,14 @@ class RunQueue {
   Schedulable* StealInto(RunQueue<kOtherCapacity>& into) {
     std::array<Schedulable*, kCapacity / 2> stolen;
     for (;;) {
-      // acquire: `tail_`, read next, must not be older than this head
       std::uint32_t head = head_.load(std::memory_order_acquire);
       // acquire pairs with the store in TryPush: the entries are visible
       const std::uint32_t tail = tail_.load(std::memory_order_acquire);
       const std::uint32_t length = tail - head;
       if (length == 0) return nullptr;
-      if (length > kCapacity) continue;  // `head_` moved on between the two loads
+      // `head_` has moved on between the two loads; or this tail is older than the head, which the owner moves by a
+      // relaxed store.
+      if (length > kCapacity) continue;
       const std::uint32_t count =
           std::min({length - length / 2, into.FreeForOwner() + 1, kCapacity / 2});
       for (std::uint32_t i = 0; i < count; ++i) {

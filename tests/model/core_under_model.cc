@@ -9,3 +9,8 @@
 #include <ergon/core/messages/mailbox_turn.cc>
 #include <ergon/core/messages/rotation.cc>
 #include <ergon/core/queues/idle_workers.cc>
+
+namespace ergon::core {
+// In a model no time passes: waits end when the explorer lets them.
+int64_t SteadyNow() noexcept { return 0; }
+}  // namespace ergon::core

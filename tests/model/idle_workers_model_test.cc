@@ -331,5 +331,56 @@ TEST_CASE("model: two workers block, a third one finds what is in the slot of th
       {.name = "idle-stranded-beside", .threads = 4, .detours = 2, .timeouts = 1}, 10'000);
 }
 
+// The first job, which its worker has found already, tells nobody but EnsureRescuer of what is in its slot. The second one
+// comes from outside.
+class StrandedApart : public Dispatcher {
+ public:
+  StrandedApart() : Dispatcher(kWorkers, true) {}
+  void Run(int thread) override {
+    if (thread < kWorkers) return Work(thread);
+    second_.store(true, std::memory_order_seq_cst);
+    idle_.NotifyWork();
+  }
+
+ private:
+  static constexpr int kWorkers = 3;
+  enum class Task { kFirst, kSecond, kStranded };
+
+  bool Take(int worker) override {
+    Task& task = tasks_[static_cast<std::size_t>(worker)];
+    task = Task::kFirst;
+    if (worker == kWorkers - 1 && std::exchange(has_first_, false)) return true;
+    task = Task::kSecond;
+    if (second_.load(std::memory_order_relaxed) && second_.exchange(false)) return true;
+    task = Task::kStranded;
+    return slot_.load(std::memory_order_relaxed) && slot_.exchange(false);
+  }
+  bool HasWork() override { return second_.load(std::memory_order_seq_cst); }
+  void RunJob(int worker) override {
+    const Task task = tasks_[static_cast<std::size_t>(worker)];
+    if (task == Task::kStranded) {
+      done_.store(true, std::memory_order_release);
+      return Stop();
+    }
+    if (task == Task::kFirst) {
+      slot_.store(true, std::memory_order_release);
+      idle_.EnsureRescuer();
+    }
+    while (!done_.load(std::memory_order_acquire)) CpuPause();
+  }
+
+  bool has_first_ = true;  // the last worker's own
+  std::atomic<bool> second_{false};
+  std::atomic<bool> slot_{false};
+  std::atomic<bool> done_{false};
+  std::array<Task, kWorkers> tasks_{};  // each its worker's own
+};
+
+TEST_CASE(
+    "model: a job from outside blocks the rescuer that has just left, a third worker goes on") {
+  CheckModel<StrandedApart>(
+      {.name = "idle-stranded-apart", .threads = 4, .detours = 3, .timeouts = 1}, 300'000);
+}
+
 }  // namespace
 }  // namespace ergon::model
