@@ -93,6 +93,8 @@ Result<std::uint64_t> ParseElement(const Field& field, std::string_view text) {
   unsigned last = &field == &kWeekday ? 6 : field.most;
   if (range != "*") {
     const std::size_t dash = range.find('-');
+    // What is no range, as "-5", is told as a whole.
+    if (dash == 0 || dash + 1 == range.size()) return ParseValue(field, range);
     auto from = ParseValue(field, range.substr(0, dash));
     if (!from) return std::move(from.error());
     first = *from;

@@ -224,7 +224,7 @@ class KeyRegistry {
         }
         try {
           const auto key = std::next(its->second.begin(), static_cast<std::ptrdiff_t>(stuck));
-          key->second.number <= latest&& Remove(its, key, removed) ? ++free : ++stuck;
+          (key->second.number <= latest) && Remove(its, key, removed) ? ++free : ++stuck;
         } catch (...) {  // it stays, for Unregister
           thrown = std::current_exception();
           ++stuck;

@@ -125,17 +125,11 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
   // then this result all the same.
   template <class F>
   Result or_else(F&& function) const& {
-    return Result(*this).or_else(std::forward<F>(function));
+    return detail::ElseResult(*this, std::forward<F>(function));
   }
   template <class F>
   Result or_else(F&& function) && {
-    if (this->has_value()) return std::move(*this);
-    if constexpr (std::is_void_v<std::invoke_result_t<F, Error>>) {
-      std::invoke(std::forward<F>(function), Error(Base::error()));
-      return std::move(*this);
-    } else {
-      return std::invoke(std::forward<F>(function), std::move(*this).Base::error());
-    }
+    return detail::ElseResult(std::move(*this), std::forward<F>(function));
   }
   // Returns the error, of a temporary result by value. Throws std::logic_error if there is a value.
   [[nodiscard]] Error& error() & {
@@ -195,31 +189,15 @@ class [[nodiscard]] Result<void> : public tl::expected<void, Error> {
   // As those of other results, with functions that take nothing, or the error.
   template <class F>
   auto map(F&& function) const {
-    using Value = std::remove_cvref_t<std::invoke_result_t<F>>;
-    return and_then([&function]() -> Result<Value> {
-      if constexpr (std::is_void_v<Value>) {
-        std::invoke(std::forward<F>(function));
-        return {};
-      } else {
-        return std::invoke(std::forward<F>(function));
-      }
-    });
+    return detail::MapResult(*this, std::forward<F>(function));
   }
   template <class F>
   auto and_then(F&& function) const {
-    using Next = std::remove_cvref_t<std::invoke_result_t<F>>;
-    return has_value() ? Next(std::invoke(std::forward<F>(function)))
-                       : Next(tl::unexpected<Error>(Base::error()));
+    return detail::ThenResult(*this, std::forward<F>(function));
   }
   template <class F>
   Result or_else(F&& function) const {
-    if (has_value()) return *this;
-    if constexpr (std::is_void_v<std::invoke_result_t<F, Error>>) {
-      std::invoke(std::forward<F>(function), Error(Base::error()));
-      return *this;
-    } else {
-      return std::invoke(std::forward<F>(function), Error(Base::error()));
-    }
+    return detail::ElseResult(*this, std::forward<F>(function));
   }
   // Does nothing. Throws BadResult if there is an error.
   void value() const {

@@ -50,6 +50,7 @@
 #include <asio/error.hpp>
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
+#include <asio/steady_timer.hpp>
 #include <tl/expected.hpp>
 
 #include <ergon/gen/node.h>
@@ -103,15 +104,13 @@ struct StandaloneAsio {
   struct HandlerTypes {
     using cancellation_slot_type = asio::cancellation_slot;
   };
-  // Cancels this operation alone. Composed operations remember it between their steps.
+  using Timer = asio::steady_timer;
+  // Cancels this operation alone.
   class Cancellation {
    public:
-    Cancellation(const Token&, const Executor&) {}
+    explicit Cancellation(const Token&) {}
     [[nodiscard]] asio::cancellation_slot slot() { return signal_.slot(); }
-    template <class Again>
-    void Cancel(const Again&) {
-      signal_.emit(asio::cancellation_type::all);
-    }
+    void Cancel() { signal_.emit(asio::cancellation_type::all); }
 
    private:
     asio::cancellation_signal signal_;

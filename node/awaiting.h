@@ -8,14 +8,16 @@
 //   Errors         the enumeration of the usual ones
 //   Executor       of its io_context
 //   HandlerTypes   other types that its handlers have to name
-//   Cancellation   is made from the token and the executor; Cancel(again) makes an operation complete soon.
-//                  If this may miss an operation that is between two steps, it calls `again` a moment later
+//   Timer          its asio::steady_timer
+//   Cancellation   is made from the token; Cancel() makes an operation complete soon. It may miss an operation that is
+//                  between two steps, so it is called again until the operation has completed
 //   ExecutorOf     returns the executor of the node's io_context
 //   Post           runs a function on that executor
 //
 // This header includes neither library.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <exception>
@@ -47,7 +49,7 @@ class AwaitedOperation final
       public std::enable_shared_from_this<AwaitedOperation<Library, Results...>> {
  public:
   explicit AwaitedOperation(const typename Library::Token& token)
-      : executor_(Library::ExecutorOf(*this)), cancellation_(token, executor_) {}
+      : executor_(Library::ExecutorOf(*this)), cancellation_(token) {}
 
   // The handler that Asio calls or, if its context ends first, only destroys.
   class Handler : public Library::HandlerTypes {
@@ -101,11 +103,19 @@ class AwaitedOperation final
   void Cancel() override {
     Library::Post(executor_, [self = this->shared_from_this()] { self->CancelHere(); });
   }
-  // Cancels the operation. Runs on the I/O thread.
+  // Cancels the operation, and does so again after a pause. Runs on the I/O thread.
   void CancelHere() {
-    if (!ended_) cancellation_.Cancel([self = this->shared_from_this()] { self->CancelHere(); });
+    if (ended_) return;
+    cancellation_.Cancel();
+    const auto timer = std::make_shared<typename Library::Timer>(executor_);
+    timer->expires_after(pause_);
+    pause_ = std::min(2 * pause_, kLongestPause);
+    timer->async_wait(
+        [timer, self = this->shared_from_this()](const auto&) { self->CancelHere(); });
   }
 
+  static constexpr std::chrono::milliseconds kLongestPause{100};
+  std::chrono::milliseconds pause_{1};
   const typename Library::Executor executor_;
   typename Library::Cancellation cancellation_;
   std::optional<std::tuple<Results...>> results_;

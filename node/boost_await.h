@@ -150,30 +150,21 @@ struct BoostAsio {
   using Errors = boost::asio::error::basic_errors;
   using Executor = boost::asio::io_context::executor_type;
   struct HandlerTypes {};
-  // An operation between two steps misses a cancellation, so it is repeated until the operation has completed.
+  using Timer = boost::asio::steady_timer;
   class Cancellation {
    public:
-    Cancellation(const Token& token, const Executor& executor)
-        : object_(token.object), cancel_(token.cancel), executor_(executor) {}
-    template <class Again>
-    void Cancel(Again again) {
+    explicit Cancellation(const Token& token) : object_(token.object), cancel_(token.cancel) {}
+    void Cancel() {
       try {
         cancel_(object_);
-      } catch (const boost::system::system_error&) {  // it is closed: nothing goes on there
+      } catch (
+          ...) {  // Boost's: it is closed, nothing goes on there; a user's own: there is no one to tell
       }
-      const auto timer = std::make_shared<boost::asio::steady_timer>(executor_);
-      timer->expires_after(wait_);
-      wait_ = std::min(2 * wait_, kLongestWait);
-      timer->async_wait([timer, again = std::move(again)](const ErrorCode&) { again(); });
     }
 
    private:
-    static constexpr std::chrono::milliseconds kLongestWait{100};
-
     void* const object_;
     void (*const cancel_)(void* object);
-    const Executor executor_;
-    std::chrono::milliseconds wait_{1};
   };
   template <class Operation>
   static Executor ExecutorOf(const Operation& operation) {

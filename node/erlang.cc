@@ -136,7 +136,18 @@ bool Disconnect(gen::Node& node, gen::Atom other) {
   return transport != nullptr && transport->Disconnect(other);
 }
 
+namespace {
+
+// Returns whether `other` is the node of `self`: a name of another one leads there without a look-up.
+bool IsOwn(const gen::Messenger& self, gen::Atom other) {
+  const auto found = self.Resolve(gen::ProcessID{"net_kernel", other});
+  return found ? !node::IsName(*found) : found.error() == gen::ErrProcessUnknown;
+}
+
+}  // namespace
+
 gen::Result<void> Ping(gen::Messenger& self, gen::Atom other, const gen::CallOptions& options) {
+  if (IsOwn(self, other)) return {};
   auto answer = self.Call(
       gen::ProcessID{"net_kernel", other},
       TermRequest{Term::Tuple({Term::Atom("is_auth"), Term::Atom(other.Text())})}, options);
@@ -151,6 +162,10 @@ gen::Result<Term> Rpc(gen::Messenger& self, gen::Atom other, std::string_view mo
                       const gen::CallOptions& options) {
   auto checked = CheckNames("dist::Rpc", module, function);
   if (!checked) return std::move(checked.error());
+  if (IsOwn(self, other)) {
+    return gen::Error(gen::ErrorCode::kIncorrect,
+                      fmt::format("dist::Rpc: {} is this node itself", other));
+  }
   auto answer = self.Call(
       gen::ProcessID{"rex", other},
       TermRequest{Term::Tuple({Term::Atom("call"), Term::Atom(module), Term::Atom(function),

@@ -14,8 +14,8 @@
 //
 // or by an alias that came with a message: a gen::Alias of another Ergon node, a dist::Reference of Erlang. Only
 // aliases of Ergon nodes can be called; Monitor and SendExit need the PID. For an alias of an Erlang node these
-// functions return kUnsupported. While it is not known yet whether the node runs Ergon, a Call to an alias may be
-// answered all the same.
+// functions return kUnsupported. While it is not known yet whether the node runs Ergon, the request of such a Call
+// may reach its process all the same.
 //
 // Inspect also asks processes of other Ergon nodes, and is answered before the messages that wait there. So is
 // InspectAs, for types that both nodes have registered, such as act::PoolStats for act::Stats. For a process of an
@@ -116,7 +116,8 @@ struct ConnectionInfo {
 bool Disconnect(gen::Node& node, gen::Atom other);
 
 // Checks whether the other node can be reached, as net_adm:ping does; connects if there is no connection. It suspends
-// a process and blocks a thread. Returns kNoConnection, with the reason, if the node cannot be reached.
+// a process and blocks a thread. Returns kNoConnection, with the reason, if the node cannot be reached. The own node is
+// always there.
 gen::Result<void> Ping(gen::Messenger& self, gen::Atom other, const gen::CallOptions& options = {});
 
 // Calls a function on another node: a function of Erlang, as rpc:call does, or a function that an Ergon node has
@@ -124,6 +125,7 @@ gen::Result<void> Ping(gen::Messenger& self, gen::Atom other, const gen::CallOpt
 //   kApplication        a function of Erlang has failed; the text is what rpc:call returns behind badrpc
 //   any                 a function of an Ergon node has failed with this error
 //   kUnsupported        the Ergon node has registered no such function
+//   kIncorrect          `other` is this node itself, or a name is no name of a function
 //   kBusy               as many functions and behaviours run there as may
 //   kProcessTerminated  the function's process has ended before it returned, or the function has thrown
 // On an Ergon node the function ends when its caller ends, when the connection is lost, or when the caller waits no

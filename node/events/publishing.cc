@@ -175,7 +175,12 @@ void Publishing::PlaceMissed(gen::PID subscriber, gen::MessageEvent value) {
   }
   envelope->generation = GenerationOf(subscriber);
   const auto outcome = slot->mailbox().PushBeyondBound(envelope.get());
-  if (needs_.delivery.Accept(*slot, subscriber, outcome, envelope)) needs_.totals.accepted.Add();
+  const auto accepted = needs_.delivery.Accept(*slot, subscriber, outcome, envelope);
+  needs_.totals.accepted.Add();
+  if (accepted) return;
+  // It has been asked to stop, so that nothing comes behind what waits.
+  needs_.delivery.Drop(std::move(envelope), subscriber, gen::DropReasonOf(accepted.error()),
+                       accepted.error());
 }
 
 void Publishing::ForgetPastEvents(ProcessCold& cold, bool may_wait) {

@@ -92,7 +92,8 @@ struct IoThread::Impl {
   std::optional<ClockWatch> clock_watch;
   std::unique_ptr<OtherIo> owned_other;
   std::atomic<OtherIo*> other{nullptr};  // the same
-  std::mutex lifecycle;                  // StartSignals, Other and Stop
+  std::mutex lifecycle;                  // StartSignals and Stop, which wait for the thread
+  std::mutex other_mutex;  // Other, which the thread may call; with it Stop sets is_stopped
   std::atomic<bool> is_stopped{false};
   std::thread thread;
 };
@@ -163,10 +164,10 @@ asio::io_context& IoThread::context() { return impl_->context; }
 
 OtherIo& IoThread::Other(MakeOtherIo make) {
   if (OtherIo* const other = impl_->other.load(std::memory_order_acquire)) return *other;
-  std::lock_guard lock(impl_->lifecycle);
+  std::lock_guard lock(impl_->other_mutex);
   if (impl_->owned_other == nullptr) {
     impl_->owned_other = make();
-    if (!impl_->thread.joinable()) impl_->owned_other->Stop();
+    if (impl_->is_stopped.load(std::memory_order_relaxed)) impl_->owned_other->Stop();
     impl_->other.store(impl_->owned_other.get(), std::memory_order_release);
   }
   return *impl_->owned_other;
@@ -175,8 +176,13 @@ OtherIo& IoThread::Other(MakeOtherIo make) {
 void IoThread::Stop() {
   std::lock_guard lock(impl_->lifecycle);
   if (!impl_->thread.joinable()) return;
-  if (impl_->owned_other != nullptr) impl_->owned_other->Stop();
-  impl_->is_stopped.store(true, std::memory_order_relaxed);
+  OtherIo* other = nullptr;
+  {
+    std::lock_guard other_lock(impl_->other_mutex);
+    impl_->is_stopped.store(true, std::memory_order_relaxed);
+    other = impl_->owned_other.get();
+  }
+  if (other != nullptr) other->Stop();
   impl_->context.stop();
   impl_->thread.join();
   impl_->signals.clear();  // nobody listens: they end the program again

@@ -220,8 +220,8 @@ bool Relations::AddWatcher(const ProcessCold::Watcher& watcher, gen::PID pid) {
     theirs.watchers.push_back(watcher);
   }
   if (watcher.what.AsPID() != nullptr) return true;
-  // A name or an alias may have been taken away since the look-up. Partner: ReleaseTarget, which
-  // takes it away and then looks at the watchers. Whoever takes the entry tells.
+  // A name or an alias may have been taken away since the look-up. Partners: Registry, which
+  // takes it away before the watchers, or with them. Whoever takes the entry tells.
   auto now = addresses_.Resolve(watcher.what);
   if (now && *now == pid) return true;
   std::lock_guard lock(theirs.lock);
@@ -358,7 +358,11 @@ void Relations::ReleaseTarget(ProcessSlot& self, gen::PID pid, const gen::Target
     if (!self.HasProcess(pid)) return;
     told = cold->watchers.TakeOf(target.Tag());
   }
-  for (const auto& watcher : told) TellWatcher(watcher, gen::Reason::Unregistered());
+  TellUnregistered(told);
+}
+
+void Relations::TellUnregistered(const std::vector<ProcessCold::Watcher>& watchers) {
+  for (const auto& watcher : watchers) TellWatcher(watcher, gen::Reason::Unregistered());
 }
 
 std::optional<Relations::ClosedLists> Relations::Close(ProcessSlot& self) {

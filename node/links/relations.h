@@ -102,8 +102,10 @@ class Relations {
   [[nodiscard]] ParentLink LinkWithParent(ProcessSlot& process, gen::PID pid,
                                           gen::PID& parent) const;
 
-  // Sends the notices to those that monitor by a name or an alias of `self`, which is gone while the process lives.
+  // Sends the notices to those that monitor by an alias of `self`, which is gone while the process lives.
   void ReleaseTarget(ProcessSlot& self, gen::PID pid, const gen::Target& target);
+  // Tells those that have watched a process by a name or an alias that this is gone.
+  void TellUnregistered(const std::vector<ProcessCold::Watcher>& watchers);
 
   // The lists of a process that ends, for its last notices and signals.
   struct ClosedLists {

@@ -34,6 +34,7 @@ gen::Result<gen::PID> Registry::UnregisterName(gen::Atom name) {
   if (process == nullptr) {
     return gen::Error(gen::ErrorCode::kProcessUnknown, "'" + name.ToString() + "'");
   }
+  std::vector<ProcessCold::Watcher> watchers;
   {
     ProcessCold& cold = process->Cold();
     std::lock_guard lock(cold.lock);
@@ -41,24 +42,35 @@ gen::Result<gen::PID> Registry::UnregisterName(gen::Atom name) {
       return gen::Error(gen::ErrorCode::kProcessUnknown, "'" + name.ToString() + "'");
     }
     cold.name = gen::Atom();
+    watchers = TakeWatchersOf(name, cold);
   }
-  relations_.ReleaseTarget(*process, pid, gen::ProcessID{name, addresses_.node()});
+  relations_.TellUnregistered(watchers);
   return pid;
 }
 
 gen::Result<void> Registry::UnregisterName(ProcessSlot& slot) {
   const gen::PID pid = addresses_.PidOf(slot.Id());
   gen::Atom name;
+  std::vector<ProcessCold::Watcher> watchers;
   if (ProcessCold* const cold = slot.ColdIfAny()) {
     std::lock_guard lock(cold->lock);
     name = std::exchange(cold->name, gen::Atom());
-    if (!name.empty()) addresses_.names().Remove(name, pid);
+    if (!name.empty()) {
+      addresses_.names().Remove(name, pid);
+      watchers = TakeWatchersOf(name, *cold);
+    }
   }
   if (name.empty()) {
     return gen::Error(gen::ErrorCode::kProcessUnknown, "no name is registered");
   }
-  relations_.ReleaseTarget(slot, pid, gen::ProcessID{name, addresses_.node()});
+  relations_.TellUnregistered(watchers);
   return {};
+}
+
+// With the lock under which the name was taken away: those that come later watch its next holder.
+std::vector<ProcessCold::Watcher> Registry::TakeWatchersOf(gen::Atom name,
+                                                           ProcessCold& cold) const {
+  return cold.watchers.TakeOf(gen::Target(gen::ProcessID{name, addresses_.node()}).Tag());
 }
 
 gen::Result<gen::Alias> Registry::CreateAlias(ProcessSlot& slot) {

@@ -1,6 +1,8 @@
 // Names and aliases of processes.
 #pragma once
 
+#include <vector>
+
 #include <ergon/gen/alias.h>
 #include <ergon/gen/atom.h>
 #include <ergon/gen/pid.h>
@@ -27,6 +29,9 @@ class Registry {
   void Release(gen::PID pid, ProcessCold& cold);
 
  private:
+  [[nodiscard]] std::vector<ProcessCold::Watcher> TakeWatchersOf(gen::Atom name,
+                                                                 ProcessCold& cold) const;
+
   Addresses& addresses_;
   Relations& relations_;
 };

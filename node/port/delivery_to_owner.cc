@@ -13,7 +13,7 @@ bool DeliveryToOwner::IsForAll(const gen::Error& error) noexcept {
          error == gen::ErrNoConnection;
 }
 
-bool DeliveryToOwner::MayBegin() {
+bool DeliveryToOwner::MayBegin(bool has_paused) {
   if (room_ == 0) {
     auto window = static_cast<std::uint64_t>(program_.options().window);
     const auto info = self_.Node().ProcessInfo(owner_);
@@ -22,8 +22,9 @@ bool DeliveryToOwner::MayBegin() {
     // A mailbox that drops its oldest refuses nothing.
     if (info && info->mailbox_size != 0)
       window = std::min<std::uint64_t>(window, info->mailbox_size);
-    // Half of it, so that looks are rare; the owner has something to do meanwhile. What it has stashed may stay there.
-    if (queued <= window / 2 && waiting < window) room_ = window - waiting;
+    // Half of it, so that looks are rare: the owner has something to do meanwhile. But it may be one that leaves there
+    // what is no output, such as Receive does, or what it has stashed.
+    if ((queued <= window / 2 || has_paused) && waiting < window) room_ = window - waiting;
   }
   if (room_ == 0) return false;
   --room_;

@@ -29,7 +29,8 @@ class DeliveryToOwner {
     int looks = 0;
     std::chrono::nanoseconds pause = kShortest;
     while (!is_gone_) {
-      if ((MayBegin() || program_.hurry()) && (IsDone(message) || program_.hurry())) return true;
+      if ((MayBegin(looks == kLooks) || program_.hurry()) && (IsDone(message) || program_.hurry()))
+        return true;
       if (looks < kLooks) {  // an owner that is only busy
         ++looks;
         self_.Yield();
@@ -82,8 +83,8 @@ class DeliveryToOwner {
   // Returns whether the owner will take nothing any more: it has ended, or its node is gone.
   [[nodiscard]] static bool IsForAll(const gen::Error& error) noexcept;
   // Looks at the owner's mailbox once for as many messages as there was room for. The next look notices what others
-  // have sent to it meanwhile.
-  bool MayBegin();
+  // have sent to it meanwhile. `has_paused`: the owner has had its time.
+  bool MayBegin(bool has_paused);
 
   gen::Process& self_;
   const Program& program_;

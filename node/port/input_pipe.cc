@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <asio/posix/stream_descriptor.hpp>
 
+#include <ergon/core/foundations/number_text.h>
 #include <ergon/node/await.h>
 
 namespace ergon::node {
@@ -43,6 +44,8 @@ ssize_t WriteQuietly(int descriptor, std::string_view bytes) {
   return written;
 }
 
+std::string TextOf(int error) { return std::generic_category().message(error); }
+
 }  // namespace
 
 struct InputPipe::Pipe {
@@ -64,23 +67,23 @@ InputPipe::~InputPipe() = default;
 
 void InputPipe::Close() { pipe_ = nullptr; }
 
-int InputPipe::AwaitRoom() {
+std::string InputPipe::AwaitRoom() {
   const auto wait = [&](AwaitToken token) {
     return pipe_->end.async_wait(asio::posix::stream_descriptor::wait_write, token);
   };
   while (!pipe_->stopping) {
     // Others may hold the pipe open for ever, and not read from it.
-    if (program_.ended()) return EPIPE;
+    if (program_.ended()) return TextOf(EPIPE);
     auto waited = wait(AwaitOrStop(kLookForEnd));
-    if (waited) return 0;
+    if (waited) return {};
     if (waited.error() == asio::error::timed_out) continue;
-    if (waited.error() != asio::error::operation_aborted) return waited.error().value();
+    if (waited.error() != asio::error::operation_aborted) return waited.error().message();
     pipe_->stopping = true;
     pipe_->began = Pipe::Clock::now();
   }
   const auto timeout = program_.options().shutdown_timeout;
   for (;;) {
-    if (program_.ended()) return EPIPE;
+    if (program_.ended()) return TextOf(EPIPE);
     std::chrono::nanoseconds slice = kLookForEnd;
     if (timeout != gen::kInfinite) {
       const auto left = timeout - (Pipe::Clock::now() - pipe_->began);
@@ -88,9 +91,15 @@ int InputPipe::AwaitRoom() {
     }
     // At once, if it was not asked but is being ended.
     auto waited = wait(Await(slice));
-    if (waited) return 0;
-    const bool goes_on = waited.error() == asio::error::timed_out && slice.count() != 0;
-    if (!goes_on) return waited.error().value();
+    if (waited) return {};
+    if (waited.error() == asio::error::operation_aborted) return "the port is being ended";
+    if (waited.error() != asio::error::timed_out) return waited.error().message();
+    if (slice.count() == 0) {
+      return fmt::format(
+          "the port was asked to stop, and the program has not taken it within shutdown_timeout "
+          "({})",
+          core::ExactTime(timeout));
+    }
   }
 }
 
@@ -104,12 +113,11 @@ gen::Result<std::size_t> InputPipe::Write(std::string_view bytes) {
       continue;
     }
     if (errno == EINTR) continue;
-    const int error = errno == EAGAIN ? AwaitRoom() : errno;
-    if (error == 0) continue;
+    const std::string why = errno == EAGAIN ? AwaitRoom() : TextOf(errno);
+    if (why.empty()) continue;
     Close();  // half of what was meant is of no use to anybody
     return gen::Error(fmt::format("the program's input was closed after {} of {} bytes: {}",
-                                  bytes.size() - rest.size(), bytes.size(),
-                                  std::generic_category().message(error)));
+                                  bytes.size() - rest.size(), bytes.size(), why));
   }
   return bytes.size();
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include <ergon/gen/node.h>
@@ -29,8 +30,8 @@ class InputPipe {
  private:
   struct Pipe;
 
-  // Waits until there is room. Returns 0, or an error number.
-  int AwaitRoom();
+  // Waits until there is room. Returns why there will be none; empty: there is.
+  std::string AwaitRoom();
 
   const Program& program_;
   std::unique_ptr<Pipe> pipe_;  // null: closed

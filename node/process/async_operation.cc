@@ -13,6 +13,7 @@
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/io/io_thread.h>
 #include <ergon/node/process/current_process.h>
+#include <ergon/node/process/pending_wait.h>
 #include <ergon/node/process/runner.h>
 #include <ergon/node/process_state/unique_id.h>
 
@@ -31,11 +32,10 @@ AsyncOperation::AsyncOperation()
     : process_(Current()),
       pid_(process_.Self()),
       signal_(core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kResponse),
-                               core::Lane::kMain)),
-      id_(NextUniqueId()) {
+                               core::Lane::kMain)) {
   (void)io();  // or there is none
   process_.CheckMaySuspend("Await");
-  process_.BeginWait(id_);
+  PendingWait(process_).Withdraw();  // so that Wait has the memory that it needs
 }
 
 bool AsyncOperation::MustEnd(bool until_stop) { return Current().MustEndWait(until_stop); }
@@ -62,10 +62,20 @@ void AsyncOperation::Completed() {
     id = id_;
   }
   done_.Set();
-  (void)process_.rooms().delivery.Respond(pid_, id, std::move(signal_));
+  if (id != 0) (void)process_.rooms().delivery.Respond(pid_, id, std::move(signal_));
+}
+
+bool AsyncOperation::BeginWait() {
+  std::lock_guard lock(lock_);
+  if (completed_) return false;
+  id_ = NextUniqueId();
+  process_.BeginWait(id_);
+  return true;
 }
 
 AsyncOperation::End AsyncOperation::Wait(std::chrono::nanoseconds timeout, bool until_stop) {
+  // Not before: what has started the operation may itself have waited for something.
+  if (!BeginWait()) return End::kCompleted;
   core::Envelope* signal = nullptr;
   const std::int64_t now = process_.rooms().clock.Now();
   const auto deadline = timeout == gen::kInfinite ? 0 : core::DeadlineAfter(now, timeout);
@@ -77,12 +87,7 @@ AsyncOperation::End AsyncOperation::Wait(std::chrono::nanoseconds timeout, bool 
   if (outcome && *outcome == core::AwaitOutcome::kResponse) return End::kCompleted;
   if (outcome && *outcome == core::AwaitOutcome::kExpired) end = End::kTimedOut;
   if (!outcome && outcome.error() == gen::ErrProcessTerminated) end = End::kInterrupted;
-  {
-    std::lock_guard lock(lock_);
-    if (completed_) return End::kCompleted;
-    id_ = NextUniqueId();
-    process_.BeginWait(id_);
-  }
+  if (!BeginWait()) return End::kCompleted;
   Cancel();
   outcome = process_.Wait(id_, 0, signal, ProcessRunner::Interruption::kNothing);
   const core::EnvelopePtr second(outcome ? signal : nullptr);

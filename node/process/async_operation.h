@@ -61,6 +61,8 @@ class AsyncOperation {
   [[nodiscard]] IoThread& io() const;
   // Makes the operation complete soon. Called by the waiting process, at most once.
   virtual void Cancel() = 0;
+  // Returns false if the operation has completed: then there is nothing to wait for.
+  [[nodiscard]] bool BeginWait();
 
   ProcessRunner& process_;
   const gen::PID pid_;
@@ -68,7 +70,7 @@ class AsyncOperation {
   // The word to the process, made here: without memory for it on a thread of the I/O the process would wait for ever.
   core::EnvelopePtr signal_;
   core::SpinLock lock_;
-  std::uint64_t id_;  // of the wait that the operation ends
+  std::uint64_t id_ = 0;  // of the wait that the operation ends; 0: nobody waits yet
   bool completed_ = false;
 };
 

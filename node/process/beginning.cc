@@ -254,7 +254,9 @@ bool ProcessRunner::RunInit(gen::Error& failure) {
   gen::Status status;
   const gen::Args args = transition_ == nullptr ? gen::Args() : std::move(transition_->args);
   try {
-    status = behavior_->ProcessInit(Host(), args);
+    // Killed before it has begun, such as one whose time for Init was over while no thread was free.
+    status = IsKilled() ? gen::Status(gen::Stop(gen::Reason::Kill()))
+                        : behavior_->ProcessInit(Host(), args);
     if (!status.stops() && !IsInitLate(transition_.get())) {
       const bool may_be_awaited = transition_ != nullptr || announce_;
       activity_.SetInInit(false);  // before anybody is told

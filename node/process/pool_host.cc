@@ -53,6 +53,17 @@ gen::Result<void> Place(const Rooms& rooms, gen::PID to, core::EnvelopePtr& enve
   return sent;
 }
 
+// Changes the slot of a worker while it is nobody else's. Returns whether the worker is still there.
+template <class F>
+bool ChangeSlotOf(const Addresses& addresses, gen::PID worker, const F& change) {
+  ProcessSlot* const slot = addresses.Find(worker);
+  if (slot == nullptr) return false;
+  std::lock_guard lock(slot->Cold().lock);
+  if (!slot->IsStill(worker)) return false;
+  change(*slot);
+  return true;
+}
+
 }  // namespace
 
 gen::Result<void> Process::Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) {
@@ -144,25 +155,17 @@ bool Process::TryRedirectMain() {
 }
 
 void Process::SetDuty(gen::PID worker, gen::WorkerDuty duty) {
-  ProcessSlot* const slot = rooms_.addresses.Find(worker);
-  if (slot == nullptr) return;
-  ProcessCold& cold = slot->Cold();
-  std::lock_guard lock(cold.lock);  // the slot is nobody else's meanwhile
-  if (slot->IsStill(worker)) slot->routed_work().SetDuty(duty);
+  (void)ChangeSlotOf(rooms_.addresses, worker,
+                     [duty](ProcessSlot& slot) { slot.routed_work().SetDuty(duty); });
 }
 
 void Process::ResumeWorker(gen::PID worker) { rooms_.exit_signals.Resume(worker); }
 
 void Process::SetWorkerMailboxSize(gen::PID worker, std::uint32_t messages) {
-  ProcessSlot* const slot = rooms_.addresses.Find(worker);
-  if (slot == nullptr) return;
-  {
-    ProcessCold& cold = slot->Cold();
-    std::lock_guard lock(cold.lock);  // the slot is nobody else's meanwhile
-    if (!slot->IsStill(worker)) return;
-    (void)node::SetMailboxSize(*slot, messages);
-  }
-  rooms_.back_pressure.ServeMore(*this);
+  const bool is_changed = ChangeSlotOf(rooms_.addresses, worker, [messages](ProcessSlot& slot) {
+    (void)node::SetMailboxSize(slot, messages);
+  });
+  if (is_changed) rooms_.back_pressure.ServeMore(*this);
 }
 
 gen::WorkerProgress Process::Progress(gen::PID worker) const {

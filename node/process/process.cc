@@ -89,8 +89,7 @@ gen::Result<gen::PID> Process::SpawnRegister(gen::Atom name, const gen::ProcessF
                                              const gen::Args& args) {
   if (name.empty()) return gen::Error(gen::ErrorCode::kIncorrect, "name: must not be empty");
   const std::int64_t deadline = core::DeadlineAfter(Now(), options.init_timeout);
-  const auto await_end = [this, deadline](gen::PID ending) {
-    const std::chrono::nanoseconds left(std::max<std::int64_t>(deadline - Now(), 0));
+  const auto await_end = [this](gen::PID ending, std::chrono::nanoseconds left) {
     return static_cast<bool>(AwaitEnd(ending, left));
   };
   for (;;) {
@@ -101,7 +100,7 @@ gen::Result<gen::PID> Process::SpawnRegister(gen::Atom name, const gen::ProcessF
                              .name = name,
                              .link = options.link_parent || options.link_child});
     if (child || child.error() != gen::ErrTaken) return child;
-    if (!rooms_.spawning.AwaitName(name, Self(), await_end)) return child;
+    if (!rooms_.spawning.AwaitName(name, Self(), deadline, await_end)) return child;
   }
 }
 

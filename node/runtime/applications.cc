@@ -160,7 +160,7 @@ gen::Result<void> Applications::StartOne(gen::Atom name,
     std::lock_guard lock(mutex_);
     auto entry = Find(name);
     if (!entry) return std::move(entry.error());
-    if ((*entry)->state == State::kRunning) return {};
+    if (spec == nullptr && (*entry)->state == State::kRunning) return {};
     if ((*entry)->state != State::kLoaded) return InState(name, (*entry)->state);
     // They have been started, but others may have stopped one while the next one was starting.
     if (auto needed = CheckNeeded(name, **entry); !needed) return needed;

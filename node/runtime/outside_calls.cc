@@ -60,14 +60,13 @@ gen::Result<gen::PID> OutsideCalls::Spawn(const SpawnRequest& request) {
   if (!may_block) return std::move(may_block.error());
   const std::int64_t deadline =
       core::DeadlineAfter(needs_.clock.Now(), request.options.init_timeout);
-  const auto await_end = [this, deadline](gen::PID ending) {
-    const std::chrono::nanoseconds left(std::max<std::int64_t>(deadline - needs_.clock.Now(), 0));
+  const auto await_end = [this](gen::PID ending, std::chrono::nanoseconds left) {
     return static_cast<bool>(WaitProcess(ending, left));
   };
   for (;;) {
     auto pid = SpawnOnce(request);
     if (pid || pid.error() != gen::ErrTaken || request.name.empty()) return pid;
-    if (!needs_.spawning.AwaitName(request.name, {}, await_end)) return pid;
+    if (!needs_.spawning.AwaitName(request.name, {}, deadline, await_end)) return pid;
   }
 }
 

@@ -1,5 +1,6 @@
 #include <ergon/node/spawning/spawning.h>
 
+#include <algorithm>
 #include <memory>
 #include <typeinfo>
 #include <utility>
@@ -64,11 +65,13 @@ gen::Result<ProcessSlot*> Spawning::Open(const SpawnRequest& request) {
   return slot;
 }
 
-bool Spawning::AwaitName(gen::Atom name, gen::PID waiter,
-                         const std::function<bool(gen::PID)>& await_end) const {
+bool Spawning::AwaitName(
+    gen::Atom name, gen::PID waiter, std::int64_t deadline,
+    const std::function<bool(gen::PID, std::chrono::nanoseconds)>& await_end) const {
   const gen::PID ending = EndingHolderOf(name);
   if (!ending) return !needs_.addresses.names().Find(name);
-  return MayWaitFor(ending, waiter) && await_end(ending);
+  const std::chrono::nanoseconds left(std::max<std::int64_t>(deadline - needs_.clock.Now(), 0));
+  return MayWaitFor(ending, waiter) && await_end(ending, left);
 }
 
 bool Spawning::MayWaitFor(gen::PID ending, gen::PID process) const {

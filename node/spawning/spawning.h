@@ -1,6 +1,8 @@
 // How processes come to be.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <functional>
 
 #include <ergon/core/clock.h>
@@ -54,10 +56,12 @@ class Spawning {
   // Makes a process in a fresh slot; the caller has the right to run it, or has to abandon it.
   gen::Result<ProcessSlot*> Open(const SpawnRequest& request);
   // For a spawn that has found its name taken: returns whether to try once more. If who has the name is ending, such as
-  // a child of a killed supervisor whose next incarnation `waiter` is, that end is awaited first: await_end(PID)
-  // returns whether it has come in time. `waiter`: the process that waits; empty: a thread outside.
-  [[nodiscard]] bool AwaitName(gen::Atom name, gen::PID waiter,
-                               const std::function<bool(gen::PID)>& await_end) const;
+  // a child of a killed supervisor whose next incarnation `waiter` is, that end is awaited first, until `deadline`:
+  // await_end(PID, time) returns whether it has come in that time. `waiter`: the process that waits; empty: a thread
+  // outside.
+  [[nodiscard]] bool AwaitName(
+      gen::Atom name, gen::PID waiter, std::int64_t deadline,
+      const std::function<bool(gen::PID, std::chrono::nanoseconds)>& await_end) const;
   // Starts a process. `done` is called when its Init has ended, with an error if that failed, maybe on another thread.
   // After an error returned here `done` is not called.
   gen::Result<gen::PID> StartInBackground(const SpawnRequest& request,

@@ -223,6 +223,14 @@ TEST_CASE("cluster: what was under way when a connection is lost has one outcome
   CHECK(kit::Eventually([&] { return Ping(cluster.a, cluster.b.Name()).has_value(); }));
 }
 
+TEST_CASE("cluster: a node is always there for itself, and calls its own functions by itself") {
+  Cluster cluster("itself");
+  CHECK(Ping(cluster.a, cluster.a.Name()));
+  const auto called = Rpc(cluster.a, cluster.a.Name(), "words", "count", {});
+  CHECK(called.error() == gen::ErrIncorrect);
+  CHECK(called.error().detail() == "dist::Rpc: itselfa@127.0.0.1 is this node itself");
+}
+
 TEST_CASE("cluster: monitors and links of a lost connection are told once") {
   Cluster cluster("watch");
   const auto seen = std::make_shared<Seen>();

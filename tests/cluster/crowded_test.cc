@@ -7,6 +7,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 namespace ergon::dist::detail::crowded_test {
 namespace {
@@ -46,17 +47,46 @@ TEST_CASE("crowded: a good hash has as many keys as one likes") {
         }) == 20'000);
 }
 
-TEST_CASE(
-    "crowded: equal keys are one, however many there are, and whatever else is in their bucket") {
+TEST_CASE("crowded: equal keys are one, however many there are, and stay in order") {
   std::unordered_multimap<int, int, Same> map;
-  CHECK(InsertedUntilCrowded(map, 10'000, [](auto& into, int key) {
-          return into.emplace(key % static_cast<int>(kMostInBucket), key);
-        }) == 10'000);
-  // One more that differs.
-  CHECK(IsCrowded(map, map.emplace(-1, 0)));
+  FillingBuckets filling(map);
+  constexpr int kKeys = kMostInBucket;
+  for (int i = 0; i < 10'000; ++i) REQUIRE(filling.Add(std::pair(i % kKeys, i)));
+  CHECK_FALSE(filling.Add(std::pair(-1, 0)));  // one more that differs
+  filling.Finish();
+  REQUIRE(map.size() == 10'001);
+  int last = -kKeys;
+  const auto [begin, end] = map.equal_range(0);
+  for (auto at = begin; at != end; ++at) {
+    CHECK(at->second == last + kKeys);
+    last = at->second;
+  }
+  CHECK(last == 9'984);
+}
+
+TEST_CASE("crowded: no key is looked for behind all those of another one") {
+  static std::size_t compared = 0;
+  struct Counting {
+    bool operator()(int a, int b) const {
+      ++compared;
+      return a == b;
+    }
+  };
+  constexpr std::size_t kEach = 1'000;
+  std::unordered_multiset<int, Same, Counting> set;
+  FillingBuckets filling(set);
+  for (const int key : {1, 2, 1, 2}) {
+    for (std::size_t i = 0; i < kEach; ++i) REQUIRE(filling.Add(int(key)));
+  }
+  filling.Finish();
+  CHECK(set.size() == 4 * kEach);
+  CHECK(compared < 10 * 4 * kEach);
 }
 
 TEST_CASE("crowded: what has no buckets is not asked") {
+  CHECK(kHasEqualKeys<std::unordered_multiset<int>>);
+  CHECK(kHasEqualKeys<std::unordered_multimap<int, int>>);
+  CHECK_FALSE(kHasEqualKeys<std::unordered_map<int, int>>);
   CHECK(kHasBuckets<std::unordered_multiset<int>>);
   CHECK_FALSE(kHasBuckets<std::map<int, int>>);
 }

@@ -113,6 +113,28 @@ TEST_CASE("dialing: a time limit that is up is known to the step that has just e
   CHECK_THROWS_AS(limit.Check(), std::system_error);
 }
 
+TEST_CASE("dialing: an address where packets vanish leaves time for the others") {
+  DialingSide side;
+  const ListeningPeer peer(side);
+  // As many wait to be accepted as may, so that the system answers nobody any more.
+  asio::io_context context;
+  asio::ip::tcp::acceptor silent(context);
+  silent.open(asio::ip::tcp::v4());
+  silent.bind({asio::ip::make_address("127.0.0.2"), side.settings.epmd_port});
+  silent.listen(0);
+  std::vector<asio::ip::tcp::socket> waiting;
+  for (int i = 0; i < 4; ++i) {
+    waiting.emplace_back(context, asio::ip::tcp::v4()).non_blocking(true);
+    asio::error_code ignored;
+    waiting.back().connect(silent.local_endpoint(), ignored);
+  }
+  side.settings.lookups = std::make_shared<HostLookups>([](const std::string&) {
+    return Addresses{asio::ip::make_address("127.0.0.2"), asio::ip::make_address("127.0.0.1")};
+  });
+  side.settings.handshake_timeout = std::chrono::milliseconds(400);
+  CHECK(SaysWhy(side.Dialled("y@two.test"), "the handshake with y@two.test takes too long"));
+}
+
 TEST_CASE("dialing: a node that accepts and says nothing is given up in time") {
   DialingSide side;
   const ListeningPeer silent(side);

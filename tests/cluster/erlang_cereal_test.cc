@@ -535,11 +535,18 @@ TEST_CASE("cereal: values are in each other only so deep") {
 }
 
 TEST_CASE("cereal: what a type is made of, with versions") {
-  CHECK(Words<Item>() == "ergon::dist::packing::Item:2{i4,f8,[[i1]],}");
+  CHECK(Words<Item>() == "ergon::dist::packing::Item:2{i4,f8,?[[i1]],}");
   CHECK(Words<Pair>() == "ergon::dist::packing::Pair:0{[i4],b1,}");
   CHECK(Words<Free>() == "ergon::dist::packing::Free:0{i2,3*i4,}");
   CHECK(Words<Tree>() == "ergon::dist::packing::Tree:0{i4,[ergon::dist::packing::Tree:0],}");
   CHECK(Words<std::map<int, std::variant<bool, float>>>() == "[(i4,<b1|f4|>,)]");
+  // Other bytes, other words.
+  CHECK(Words<std::vector<int>>() == "[i4]");
+  CHECK(Words<std::optional<int>>() == "?[i4]");
+  CHECK(Words<std::shared_ptr<int>>() == "^i4");
+  CHECK(Words<std::unique_ptr<int>>() == "^!i4");
+  CHECK(Words<std::atomic<int>>() == "i4");
+  CHECK(Words<std::complex<double>>() == "2*f8");
   CHECK(Described<Holder<int>>().fingerprint != Described<Holder<unsigned>>().fingerprint);
   CHECK(Described<Holder<int>>().fingerprint == Described<Holder<int>>().fingerprint);
   CHECK(Described<Item>().version == 2);

@@ -297,6 +297,8 @@ TEST_CASE("terms: pids and references") {
   CHECK(Reference{"a@b", 1, 3, {1, 2, 3}}.ToString() == "#Ref<a@b.3.2.1>");
   CHECK(Reference{"a@b", 1, 3, {1, 2, 3}} != Reference{"a@b", 2, 3, {1, 2, 3}});
   CHECK_FALSE(Reference());
+  const std::string nothing = Written([&](TermWriter& writer) { writer.Reference({}); });
+  CHECK(TermReader(nothing).ReadReference().value() == Reference());
   std::string out;
   CHECK_THROWS_AS(TermWriter(out).Pid({1, "\xff", 1}), std::invalid_argument);
 }

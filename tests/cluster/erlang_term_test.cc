@@ -191,6 +191,10 @@ TEST_CASE("term: equal as in Erlang, however written") {
               Bytes({120}) + t::SmallAtom("a@b") + Big(5, 8) + Big(6, 4)));
   CHECK(equal(t::Export(), Bytes({113, 115, 5}) + "lists" + t::SmallAtom("map") + t::Small(2)));
   CHECK(equal(t::Function(), t::Function()));
+  // <<1:1>>: what the other bits of its byte are does not matter.
+  CHECK(equal(Bytes({77, 0, 0, 0, 1, 1, 0x80}), Bytes({77, 0, 0, 0, 1, 1, 0x81})));
+  CHECK_FALSE(equal(Bytes({77, 0, 0, 0, 1, 1, 0x80}), Bytes({77, 0, 0, 0, 1, 1, 0})));
+  CHECK_FALSE(equal(Bytes({77, 0, 0, 0, 1, 2, 0x80}), Bytes({77, 0, 0, 0, 1, 1, 0x80})));
 }
 
 TEST_CASE("term: another kind is another one at once, and maps in maps are copied once") {
@@ -284,6 +288,12 @@ TEST_CASE("term: what is printed has a bound" * kit::OneThread()) {
   std::string umlauts;
   for (int i = 0; i < 100; ++i) umlauts += "\xc3\xa4";
   CHECK(Term::Of(umlauts).ToString(10) == "<<\"\xc3\xa4\xc3\xa4\xc3\xa4...");
+  // No bound at all: 2^1100 has 332 digits, or is cut off, but is no other number.
+  const std::string large =
+      Term::FromChecked(Bytes({110, 138, 0}) + std::string(137, '\0') + '\x10')
+          .ToString(std::string::npos);
+  CHECK(large == Term::FromChecked(Bytes({110, 138, 0}) + std::string(137, '\0') + '\x10')
+                     .ToString(1'000'000));
   // Deep ones need no stack.
   std::string deep;
   constexpr int kDeep = kit::Scaled(500'000, 5);

@@ -162,6 +162,26 @@ TEST_CASE("frame limits: monitors and links by the longest names fit into the le
   node.Stop();
 }
 
+struct Grid {
+  static constexpr const char* kTag = "grid";
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(dist::Field("cells", cells));
+  }
+  std::vector<std::vector<std::vector<int>>> cells;
+};
+
+TEST_CASE("frame limits: so is a value with containers in each other, where few are allowed") {
+  gen::WireTypes types;
+  types.Register<Grid>();
+  const Values values(types, Values::kUsualNewAtoms, Absent::kUndefined, 3);
+  std::string out;
+  const auto deep = core::MakeEnvelope<Grid>(0, core::Lane::kMain, Grid{{{{1}}}});
+  const auto refused = values.Append(out, *deep);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().ToString().find("deeper than 3 (max_term_depth)") != std::string::npos);
+}
+
 TEST_CASE("frame limits: a term that is too deep is an error to the one who sends it") {
   ErlangOptions options = ClusterOptions();
   options.max_term_depth = 50;

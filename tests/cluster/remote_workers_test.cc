@@ -72,6 +72,7 @@ constexpr int kEnds = -1;          // ends with reason normal
 constexpr int kFails = -2;         // ends with an error
 constexpr int kNeverAnswers = -3;  // of a request
 constexpr int kRefuses = -4;       // answers a request as one who has ended would
+constexpr int kEndsAsker = -5;     // asks who has made the request to end
 
 class FarWorker : public act::Actor {
  public:
@@ -98,6 +99,10 @@ class FarWorker : public act::Actor {
     const auto* sum = request.As<Sum>();
     if (sum == nullptr) return Actor::HandleCall(from, ref, request);
     if (sum->numbers == std::vector{kFails}) return gen::Stop(gen::Reason::Error("told_so"));
+    if (sum->numbers == std::vector{kEndsAsker}) {
+      CHECK(SendExit(from, gen::Reason::Normal()));
+      return gen::NoReply();
+    }
     work_->Add({Self(), from, sum->numbers.empty() ? 0 : sum->numbers.front()});
     if (sum->numbers == std::vector{kNeverAnswers}) return gen::NoReply();
     if (sum->numbers == std::vector{kRefuses}) return gen::ReplyError(gen::ErrProcessUnknown);
@@ -279,6 +284,15 @@ TEST_CASE("remote workers: one that ends is replaced, and its caller is told at 
   CHECK(IsComplete(cluster.a, pool, 2));
   CHECK(cluster.a.Call(pool, Sum{{1, 2}}).value() == 3);
   CHECK(cluster.Processes() == 2);
+}
+
+TEST_CASE("remote workers: one that asks its caller to end is ended with it, and replaced") {
+  FarCluster cluster("far_asks");
+  const gen::PID pool = cluster.Start({.pool_size = 1});
+  CHECK(cluster.a.Call(pool, Sum{{kEndsAsker}}).error() == gen::ErrProcessTerminated);
+  CHECK(IsComplete(cluster.a, pool, 1));
+  CHECK(kit::Eventually([&] { return cluster.Processes() == 1; }));
+  CHECK(cluster.a.Call(pool, Sum{{1, 2}}).value() == 3);
 }
 
 TEST_CASE("remote workers: an error that a worker answers with is passed on, whatever it says") {

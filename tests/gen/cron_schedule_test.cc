@@ -135,9 +135,9 @@ TEST_CASE("cron schedule: what is wrong is told with the field and the value") {
   CHECK(ErrorOf("* * * jax *") == "month: \"jax\", must be in 1..12");
   CHECK(ErrorOf("* * * * 8") == "weekday: \"8\", must be in 0..7");
   CHECK(ErrorOf("* * * mon *") == "month: \"mon\", must be in 1..12");
-  CHECK(ErrorOf("5- * * * *") == "minute: \"\", must be in 0..59");
+  CHECK(ErrorOf("5- * * * *") == "minute: \"5-\", must be in 0..59");
   CHECK(ErrorOf("1,,2 * * * *") == "minute: \"\", must be in 0..59");
-  CHECK(ErrorOf("-1 * * * *") == "minute: \"\", must be in 0..59");
+  CHECK(ErrorOf("-1 * * * *") == "minute: \"-1\", must be in 0..59");
   CHECK(ErrorOf("+1 * * * *") == "minute: \"+1\", must be in 0..59");
   CHECK(ErrorOf("4294967297 * * * *") == "minute: \"4294967297\", must be in 0..59");
   CHECK(ErrorOf("9-5 * * * *") == "minute: \"9-5\", must be a range from less to more");

@@ -336,6 +336,56 @@ TEST_CASE("what cannot be cancelled is waited for, whatever signals come") {
   CHECK(returned);
 }
 
+TEST_CASE("Await: an operation that misses its first cancellation is cancelled at its next step") {
+  std::mutex mutex;
+  std::function<void()> next;
+  std::atomic<int> cancelled{0};
+  TestNode t;
+  const gen::PID process = t.Spawn();
+  auto answer = t.node.CallAsync<bool>(
+      process, Do{[&](Subject& self) {
+        asio::steady_timer timer(IoContext(self.Node()), 1h);
+        auto first = [&](auto handler) {
+          auto slot = asio::get_associated_cancellation_slot(handler);
+          slot.assign([&](asio::cancellation_type) { ++cancelled; });
+          auto kept = std::make_shared<decltype(handler)>(std::move(handler));
+          std::lock_guard lock(mutex);
+          next = [&timer, kept] { timer.async_wait(std::move(*kept)); };
+        };
+        auto result = Perform<void(std::error_code)>(first, Await(1ms));
+        REQUIRE_FALSE(result);
+        CHECK(result.error() == asio::error::timed_out);
+      }});
+  REQUIRE(kit::Eventually([&] { return cancelled > 0; }));
+  asio::post(IoContext(t.node), [&] {
+    std::lock_guard lock(mutex);
+    std::exchange(next, nullptr)();
+  });
+  CHECK(answer.get());
+}
+
+TEST_CASE("Await: what starts an operation may itself wait, before and after") {
+  TestNode t;
+  CHECK(t.Run(t.Spawn(), [&](Subject& self) {
+    asio::steady_timer timer(IoContext(self.Node()), 1ms);
+    auto result = Perform<void(std::error_code)>([&](auto handler) {
+      CHECK(self.Sleep(1ms));
+      timer.async_wait(std::move(handler));
+      CHECK(self.Sleep(2ms));
+    });
+    CHECK(result);
+    timer.expires_after(1h);
+    result = Perform<void(std::error_code)>(
+        [&](auto handler) {
+          timer.async_wait(std::move(handler));
+          CHECK(self.Sleep(1ms));
+        },
+        Await(1ms));
+    REQUIRE_FALSE(result);
+    CHECK(result.error() == asio::error::timed_out);
+  }));
+}
+
 TEST_CASE("an operation that is abandoned has been cancelled") {
   std::mutex mutex;
   std::function<void()> finish;

@@ -172,6 +172,33 @@ TEST_CASE("event subscriptions: nor is a state machine that does not care") {
   }
 }
 
+TEST_CASE("event subscriptions: values for one that takes no more messages are counted") {
+  Notes<int> notes;
+  gen::Ref token;
+  TestNode t;
+  const gen::PID producer = t.Spawn();
+  CHECK(t.Run(producer,
+              [&](Subject& self) { token = self.RegisterEvent("e", {.buffer = 10}).value(); }));
+  const gen::PID one = t.Spawn(CollectEvents(notes));
+  CHECK(t.Run(one, [&](Subject& self) {
+    CHECK(self.MonitorEvent({"e", {}}));
+    CHECK(self.DemonitorEvent({"e", {}}));
+  }));
+  CHECK(t.Run(producer, [&](Subject& self) {
+    for (int i = 1; i <= 3; ++i) CHECK(self.SendEvent("e", token, i));
+  }));
+  kit::ThreadGate gate;
+  t.Begin(one, [hold = gate.Holder()](Subject&) { hold(); });
+  REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
+  // It ends behind what waits now, and takes nothing more.
+  t.Begin(one, [](Subject& self) { CHECK(self.MonitorEvent({"e", {}}).value().empty()); });
+  CHECK(t.node.StopProcess(one, 1ms).error() == gen::ErrTimeout);
+  gate.Open();
+  CHECK(t.Ended(one));
+  CHECK(notes.size() == 0);
+  CHECK(t.node.Info().dropped_terminated == 3);
+}
+
 TEST_CASE("event subscriptions: no gap and no double while others publish") {
   std::atomic<bool> done{false};
   std::atomic<int> wrong{0};

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <future>
 #include <map>
 #include <mutex>
 #include <string>
@@ -619,6 +620,23 @@ TEST_CASE("port: an owner that stashes all until the exit gets it") {
   }
 }
 
+TEST_CASE("port: an owner that passes other messages over gets its output all the same") {
+  std::promise<int> received;
+  TestNode t;
+  const gen::PID owner = t.node
+                             .Spawn([&](gen::Process& self) {
+                               int lines = 0;
+                               while (lines < 3 && self.Receive<PortData>(kit::kDeadline)) ++lines;
+                               CHECK(self.Receive<PortExit>(kit::kDeadline));
+                               received.set_value(lines);
+                             })
+                             .value();
+  for (int i = 0; i < 40; ++i) CHECK(t.node.Send(owner, i));
+  CHECK(t.node.Spawn(
+      Port({.program = "seq", .arguments = {"3"}, .lines = 9, .owner = owner, .window = 64})));
+  CHECK(received.get_future().get() == 3);
+}
+
 // One worker, which is slow.
 class SlowPool final : public act::Pool {
  public:
@@ -698,15 +716,21 @@ TEST_CASE("port: a stop while the program does not read its input") {
   auto answer = ports.node().CallAsync<std::size_t>(port, PortInput{std::string(1'000'000, 'x')},
                                                     {.timeout = gen::kInfinite});
   REQUIRE(ports->EventuallyWaiting(port));
-  SUBCASE("in order") { CHECK(ports.node().StopProcess(port, kit::kDeadline)); }
+  std::string reason;
+  SUBCASE("in order") {
+    CHECK(ports.node().StopProcess(port, kit::kDeadline));
+    reason = "the program has not taken it within shutdown_timeout (";
+  }
   SUBCASE("by an exit signal") {
     ports.node().SendExit(port, gen::Reason::Shutdown()).value();
     CHECK(ports->Ended(port));
+    reason = "the port is being ended";
   }
   auto written = answer.get();
   REQUIRE_FALSE(written);
-  CHECK(written.error().ToString().find("the program's input was closed after ") !=
-        std::string::npos);
+  const std::string why = written.error().ToString();
+  CHECK(why.find("the program's input was closed after ") != std::string::npos);
+  CHECK(why.find(reason) != std::string::npos);
   CHECK(ports.notes.IsOver(port));
 }
 

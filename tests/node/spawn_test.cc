@@ -326,6 +326,24 @@ TEST_CASE("spawn: killed while its Init waits, inside and outside of a process")
   CHECK(t.IsAlive(parent));
 }
 
+TEST_CASE("spawn: who is killed before a thread is free for its Init has none") {
+  kit::ThreadGate gate;
+  std::atomic<int> begun{0};
+  TestNode t({.workers = 2});
+  for (int i = 0; i < 2; ++i) t.Begin(t.Spawn(), [hold = gate.Holder()](Subject&) { hold(); });
+  REQUIRE(kit::Eventually([&] { return gate.Entered() == 2; }));
+  const auto factory = Make({.init = [&](Subject&, const gen::Args&) {
+    ++begun;
+    return gen::Continue();
+  }});
+  const auto late = t.node.Spawn(factory, {.init_timeout = 1ms});
+  CHECK(late.error() == gen::ErrTimeout);
+  gate.Open();
+  // Those that hold the threads, and no other.
+  CHECK(kit::Eventually([&] { return t.node.Info().processes == 2; }));
+  CHECK(begun == 0);
+}
+
 TEST_CASE("spawn: links with the parent") {
   gen::PID linked;
   gen::PID single;

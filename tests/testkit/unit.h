@@ -177,12 +177,6 @@ class Unit {
  private:
   // Makes the answer as a process does: Call distinguishes an error from a value by the envelope's kind, not by its
   // type.
-  template <class R>
-  static core::EnvelopePtr MakeAnswer(gen::Result<R> result) {
-    static_assert(!std::is_void_v<R>, "an answer has a value");
-    if (!result) return gen::detail::MakeErrorResponse(std::move(result.error()));
-    return MakeAnswer(std::move(*result));
-  }
   template <class T>
   static core::EnvelopePtr MakeAnswer(T&& value) {
     if constexpr (std::is_same_v<gen::StoredType<T>, gen::Error>) {

@@ -1,5 +1,6 @@
 #include <ergon/node/cluster/connection/dialing.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <exception>
@@ -88,7 +89,7 @@ gen::Result<void> DialAttempt::TryToConnect(const std::string& alive, const std:
   if (!node) return node.error();
   if (auto wanted = CheckWanted(); !wanted) return wanted;
   step_ = fmt::format("connecting to {}:{}", host, node->port);
-  stream_->Connect(addresses, node->port);
+  stream_->Connect(addresses, node->port, TimeForOneOf(addresses));
   limit_.Check();
   if (settings_.tls != nullptr) {
     stream_->StartTls(*settings_.tls, false, host);
@@ -97,8 +98,13 @@ gen::Result<void> DialAttempt::TryToConnect(const std::string& alive, const std:
   return CheckWanted();
 }
 
+// An address where packets vanish leaves time for the others, at EPMD and at the node.
+std::chrono::nanoseconds DialAttempt::TimeForOneOf(const Addresses& addresses) const {
+  return settings_.handshake_timeout.Now() / (2 * std::max<std::size_t>(addresses.size(), 1));
+}
+
 gen::Result<EpmdNode> DialAttempt::AskEpmd(const Addresses& addresses, const std::string& alive) {
-  epmd_.Connect(addresses, settings_.epmd_port);
+  epmd_.Connect(addresses, settings_.epmd_port, TimeForOneOf(addresses));
   limit_.Check();
   epmd_.Write(EpmdLookUp(alive));
   std::string answer;

@@ -47,6 +47,7 @@ class DialAttempt {
   // Throws std::system_error.
   gen::Result<void> TryToConnect(const std::string& alive, const std::string& host);
   // Asks EPMD what it knows of a node.
+  [[nodiscard]] std::chrono::nanoseconds TimeForOneOf(const Addresses& addresses) const;
   gen::Result<EpmdNode> AskEpmd(const Addresses& addresses, const std::string& alive);
   [[nodiscard]] gen::Result<void> CheckWanted() const;
 

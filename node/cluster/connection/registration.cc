@@ -101,7 +101,7 @@ gen::Result<void> Registration::Register(std::uint16_t port) {
   epmd_ = std::make_unique<Stream>(context_, tasks_);
   const TimeLimit limit(context_, settings_.handshake_timeout.Now(), [this] { epmd_->Close(); });
   try {
-    epmd_->Connect({asio::ip::address_v4::loopback()}, settings_.epmd_port);
+    epmd_->Connect({asio::ip::address_v4::loopback()}, settings_.epmd_port, {});
     epmd_->Write(EpmdRegister(settings_.alive, port, settings_.hidden));
     std::string answer;
     std::array<char, 16> some{};

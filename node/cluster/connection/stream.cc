@@ -1,8 +1,10 @@
 #include <ergon/node/cluster/connection/stream.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -12,6 +14,7 @@
 #include <sys/socket.h>
 #include <asio/read.hpp>
 #include <asio/ssl/error.hpp>
+#include <asio/steady_timer.hpp>
 #include <asio/write.hpp>
 
 #include <ergon/node/erlang/terms/big_endian.h>
@@ -40,7 +43,33 @@ std::string Stream::PeerAddress() const {
   return fmt::format("{}:{}", endpoint.address().to_string(), endpoint.port());
 }
 
-void Stream::Connect(const Addresses& addresses, std::uint16_t port) {
+void Stream::ConnectWithin(const asio::ip::tcp::endpoint& endpoint,
+                           std::chrono::nanoseconds longest) {
+  struct Attempt {
+    bool has_ended = false;
+    bool is_late = false;
+  };
+  const auto attempt = std::make_shared<Attempt>();
+  asio::steady_timer timer(socket_.get_executor(), longest);
+  timer.async_wait([this, attempt](const asio::error_code& error) {
+    if (error || attempt->has_ended) return;
+    attempt->is_late = true;
+    asio::error_code ignored;
+    socket_.cancel(ignored);
+  });
+  try {
+    tasks_.Await(Cancelling(),
+                 [&](auto handler) { socket_.async_connect(endpoint, std::move(handler)); });
+    attempt->has_ended = true;
+  } catch (const std::system_error&) {
+    attempt->has_ended = true;
+    if (attempt->is_late) throw std::system_error(make_error_code(asio::error::timed_out));
+    throw;
+  }
+}
+
+void Stream::Connect(const Addresses& addresses, std::uint16_t port,
+                     std::chrono::nanoseconds longest) {
   std::exception_ptr problem;
   for (const auto& address : addresses) {
     asio::error_code ignored;
@@ -50,9 +79,8 @@ void Stream::Connect(const Addresses& addresses, std::uint16_t port) {
       socket_.open(address.is_v6() ? asio::ip::tcp::v6() : asio::ip::tcp::v4());
       was_open = true;
       KeepFromChildren(socket_.native_handle());
-      tasks_.Await(Cancelling(), [&](auto handler) {
-        socket_.async_connect({address, port}, std::move(handler));
-      });
+      const bool is_last = &address == &addresses.back();
+      ConnectWithin({address, port}, is_last ? std::chrono::hours(24) : longest);
       SendAtOnce();
       return;
     } catch (const std::system_error&) {

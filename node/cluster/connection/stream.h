@@ -33,8 +33,8 @@ class Stream {
   // Returns the peer's address, for people; empty: none.
   [[nodiscard]] std::string PeerAddress() const;
 
-  // Connects to the first of the addresses that can be reached.
-  void Connect(const Addresses& addresses, std::uint16_t port);
+  // Connects to the first of the addresses that can be reached. Each but the last one is given up after `longest`.
+  void Connect(const Addresses& addresses, std::uint16_t port, std::chrono::nanoseconds longest);
   // Encrypts all bytes from here on; both sides show certificates. `host` has to be in the peer's certificate; empty:
   // any. Throws std::runtime_error with what people have to do if the peers cannot agree.
   void StartTls(asio::ssl::context& tls, bool is_server, const std::string& host);
@@ -75,6 +75,8 @@ class Stream {
       function(socket_);
     }
   }
+  // Connects the socket, which is open. After `longest` the error is timed_out.
+  void ConnectWithin(const asio::ip::tcp::endpoint& endpoint, std::chrono::nanoseconds longest);
   void SendAtOnce() noexcept;  // not only when what was sent before is acknowledged
   // Returns a function that cancels what waits for the socket.
   [[nodiscard]] std::function<void()> Cancelling() {

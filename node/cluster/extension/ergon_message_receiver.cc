@@ -234,9 +234,8 @@ void ErgonMessageReceiver::RefuseQuestions(Connection& connection) {
     const auto lock = connection.Lock();
     auto& calls = connection.peer_state().calls;
     for (auto at = calls.begin(); at != calls.end();) {
-      // A call to an alias may have been sent, and will be answered as any other.
-      if (at->second.question == PeerState::ErgonQuestion::kNone ||
-          at->second.question == PeerState::ErgonQuestion::kCallOfAlias) {
+      // A call to an alias may have reached its process. But nobody would tell of that one's end.
+      if (at->second.question == PeerState::ErgonQuestion::kNone) {
         ++at;
         continue;
       }

@@ -87,8 +87,9 @@ void RemoteInspections::HandleQuestion(Connection& connection, const ErgonMessag
   request.answer = PeerState::AnswerForm::kInspection;
   request.tag = question.reference;
   request.alias = question.reference;
+  request.watch = question.reference;  // see EndAbandonedCalls
   const std::uint64_t number = node::NextUniqueId();
-  connection.Lock()->peer_state().requests[number] = std::move(request);
+  connection.Lock()->peer_state().AddRequest(number, std::move(request));
   core::EnvelopePtr envelope = gen::detail::MakeInspection(std::move(items), wanted);
   envelope->from = from.ToAddress();
   envelope->ref = number;

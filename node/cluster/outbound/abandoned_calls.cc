@@ -31,10 +31,11 @@ void End(Connection& connection, const node::Addresses& addresses, std::uint64_t
       connection.peer_state().SubscriptionOf(call, id) != nullptr) {
     return;
   }
-  // Only Ergon nodes know the end of a monitor by an alias.
+  // Only Ergon nodes know the end of a monitor by an alias, and by it that nobody waits for an inspection.
+  const bool is_for_ergon = call.question == PeerState::ErgonQuestion::kCallOfAlias ||
+                            call.question == PeerState::ErgonQuestion::kInspect;
   const bool is_monitor =
-      call.question == PeerState::ErgonQuestion::kNone ||
-      (call.question == PeerState::ErgonQuestion::kCallOfAlias && !connection.IsForeign());
+      call.question == PeerState::ErgonQuestion::kNone || (is_for_ergon && !connection.IsForeign());
   if (is_monitor) {
     const std::string reference = ReferenceOf(id, addresses.node(), addresses.creation());
     connection.Send(EndOfMonitor(call.local, call.remote, reference), SentAs::kOwn);

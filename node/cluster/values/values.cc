@@ -269,7 +269,9 @@ gen::Result<void> Values::Append(std::string& out, const core::Envelope& envelop
     auto written = writer.write(out, value, absent_);
     // A level takes a byte at least.
     const std::string_view term = std::string_view(out).substr(begin);
-    const bool may_be_deep = writer.has_terms && term.size() > max_term_depth_;
+    const bool may_be_deep =
+        term.size() > max_term_depth_ &&
+        (writer.has_terms || max_term_depth_ < std::size_t{detail::ValueProblem::kMaxNesting});
     if (!written || !may_be_deep || CheckTerm(term, max_term_depth_)) return written;
     out.resize(begin);
     return gen::Error(gen::ErrorCode::kIncorrect,

@@ -333,7 +333,9 @@ bool RemoteWorker::IsBeingEnded() { return !host_->Sleep(std::chrono::nanosecond
 gen::Status RemoteWorker::HandleExit(core::Envelope& envelope) {
   const gen::Reason* const reason = gen::ReasonOfExit(envelope);
   const auto* const exit = envelope.ValueAs<gen::MessageExitPID>();
-  if (exit != nullptr && worker_ && exit->pid == worker_) {
+  // It may also ask this process to end (SendExit), which is no end of its own.
+  const bool is_asked = envelope.ref == gen::kExplicitExit;
+  if (exit != nullptr && worker_ && exit->pid == worker_ && !is_asked) {
     worker_ = {};
     ended_ = *reason;
     PassDoubted();
@@ -341,7 +343,7 @@ gen::Status RemoteWorker::HandleExit(core::Envelope& envelope) {
     return EndIfDone();
   }
   // As for those that do not trap exits.
-  const bool is_ignored = reason->IsNormal() && envelope.ref != gen::kExplicitExit;
+  const bool is_ignored = reason->IsNormal() && !is_asked;
   return is_ignored ? gen::Continue() : gen::Status(gen::Stop(*reason));
 }
 

@@ -95,6 +95,7 @@ struct Codec<T> : PlainCodec {
       std::size_t size = 0;
       if (TermReader(reader.in).EnterList(size)) value.reserve(std::min(size, kMostReserved));
     }
+    if constexpr (kHasBuckets<T>) return ReadIntoBuckets(reader, value);
     return ReadList(reader, [&](std::size_t index) {
       if constexpr (requires {
                       { value.emplace_back() } -> std::same_as<Element&>;
@@ -103,18 +104,25 @@ struct Codec<T> : PlainCodec {
       } else {
         Element element{};
         if (!ReadElement(reader, index, element)) return false;
-        if constexpr (kHasBuckets<T>) {
-          const auto place = value.insert(value.end(), std::move(element));
-          if (IsCrowded(value, place)) return reader.problem.Fail(CrowdedText());
-        } else {
-          value.insert(value.end(), std::move(element));
-        }
+        value.insert(value.end(), std::move(element));
         return true;
       }
     });
   }
   static int Fit(TermReader next) { return next.kind() == TermKind::kList ? kFitsWell : kFitsNot; }
   static void Describe(TypeReview& review) { Codec<Element>::Describe(review); }
+
+ private:
+  static bool ReadIntoBuckets(ValueReader& reader, T& value) {
+    FillingBuckets<T> filling(value);
+    const bool is_read = ReadList(reader, [&](std::size_t index) {
+      Element element{};
+      if (!ReadElement(reader, index, element)) return false;
+      return filling.Add(std::move(element)) || reader.problem.Fail(CrowdedText());
+    });
+    filling.Finish();
+    return is_read;
+  }
 };
 
 template <class T, std::size_t kSize>

@@ -2,9 +2,12 @@
 // all of them: a message of a megabyte would take a minute.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
-#include <iterator>
 #include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace ergon::dist::detail {
 
@@ -21,31 +24,74 @@ inline constexpr bool kHasBuckets = requires(const T& container, const typename 
   container.begin(std::size_t{});
   container.key_eq();
 };
+// Of these, std::unordered_multiset and unordered_multimap.
+template <class T>
+inline constexpr bool kHasEqualKeys = requires(T& container, typename T::value_type& element) {
+  { container.insert(std::move(element)) } -> std::same_as<typename T::iterator>;
+};
 
-// Returns whether the element at `place`, which was inserted last, shares its bucket with more than kMostInBucket keys
-// that differ. Equal keys are side by side: it is no further key if the next one is equal.
+// Returns whether the element at `place`, which was inserted last, shares its bucket with more than kMostInBucket - 1
+// others. The container has no equal keys.
 template <class Container, class Place>
 bool IsCrowded(const Container& container, const Place& place) {
   if (container.size() <= kMostInBucket) return false;
-  const auto key_of = [](const auto& element) -> const typename Container::key_type& {
-    if constexpr (requires { typename Container::mapped_type; }) {
-      return element.first;
-    } else {
-      return element;
-    }
-  };
-  const auto is_equal = container.key_eq();
-  const auto next = std::next(place);
-  if (next != container.end() && is_equal(key_of(*next), key_of(*place))) return false;
-  const std::size_t bucket = container.bucket(key_of(*place));
-  std::size_t keys = 0;
-  for (auto at = container.begin(bucket), end = container.end(bucket); at != end;) {
-    if (++keys > kMostInBucket) return true;
-    const auto& key = key_of(*at);
-    do ++at;
-    while (at != end && is_equal(key_of(*at), key));
+  if constexpr (requires { typename Container::mapped_type; }) {
+    return container.bucket_size(container.bucket(place->first)) > kMostInBucket;
+  } else {
+    return container.bucket_size(container.bucket(*place)) > kMostInBucket;
   }
-  return false;
 }
+
+// Fills an empty container that has buckets. What has equal keys gets all elements of a key one after the other, behind
+// a hint: without it, each would be looked for behind those of another key in that bucket, of which there may be a
+// million.
+template <class Container>
+class FillingBuckets {
+ public:
+  explicit FillingBuckets(Container& container)
+      : container_(container), groups_(0, container.hash_function(), container.key_eq()) {}
+
+  // Takes a key, or a std::pair of a key and its value. Returns false if its bucket is crowded.
+  template <class Element>
+  [[nodiscard]] bool Add(Element&& element) {
+    if constexpr (kHasEqualKeys<Container>) {
+      const auto [group, is_new] = groups_.try_emplace(KeyOf(element));
+      group->second.push_back(std::forward<Element>(element));
+      return !is_new || !IsCrowded(groups_, group);
+    } else {
+      return !IsCrowded(container_, container_.insert(std::forward<Element>(element)).first);
+    }
+  }
+  // After the last element.
+  void Finish() {
+    for (auto& [key, group] : groups_) {
+      auto hint = container_.end();
+      for (auto& element : group) hint = container_.emplace_hint(hint, std::move(element));
+    }
+  }
+
+ private:
+  using Key = typename Container::key_type;
+  template <class C>
+  struct ElementOf {
+    using Type = Key;
+  };
+  template <class C>
+  requires requires { typename C::mapped_type; }
+  struct ElementOf<C> {
+    using Type = std::pair<Key, typename C::mapped_type>;
+  };
+  using Group = std::vector<typename ElementOf<Container>::Type>;
+
+  static const Key& KeyOf(const Key& key) { return key; }
+  template <class Mapped>
+  static const Key& KeyOf(const std::pair<Key, Mapped>& entry) {
+    return entry.first;
+  }
+
+  Container& container_;
+  // By key. Empty if the container has no equal keys.
+  std::unordered_map<Key, Group, typename Container::hasher, typename Container::key_equal> groups_;
+};
 
 }  // namespace ergon::dist::detail

@@ -34,8 +34,9 @@ bool TakeNamed(ValueReader& reader, TermKind kind, gen::Result<T> read, T& value
     return true;
   }
   if (reader.in.kind() != kind) return reader.Expected(KindText(kind));
-  return reader.problem.Fail(
-      fmt::format("{} that is new here: {}", KindText(kind), read.error().detail()));
+  const std::string_view why = read.error().detail();
+  if (read.error() == gen::ErrIncorrect) return reader.problem.Fail(std::string(why));
+  return reader.problem.Fail(fmt::format("{} that is new here: {}", KindText(kind), why));
 }
 
 // The numbers of a proper list, of at most `highest`.

@@ -64,27 +64,25 @@ void ReadElements(CerealReader& in, T& container) {
 template <class T>
 void ReadKeys(CerealReader& in, T& set) {
   set.clear();
+  FillingBuckets<T> filling(set);
   for (std::size_t left = in.Count(); left != 0; --left) {
     typename T::key_type key{};
     in(key);
-    // With a hint, so that the place is known of any kind.
-    if (IsCrowded(set, set.emplace_hint(set.end(), std::move(key))))
-      throw PackedProblem(CrowdedText());
+    if (!filling.Add(std::move(key))) throw PackedProblem(CrowdedText());
   }
+  filling.Finish();
 }
 
 template <class T>
 void ReadEntries(CerealReader& in, T& map) {
   map.clear();
-  auto hint = map.begin();
+  FillingBuckets<T> filling(map);
   for (std::size_t left = in.Count(); left != 0; --left) {
-    typename T::key_type key{};
-    typename T::mapped_type mapped{};
-    in(key, mapped);
-    const bool is_further = hint == map.end() || !map.key_eq()(hint->first, key);
-    hint = map.emplace_hint(hint, std::move(key), std::move(mapped));
-    if (is_further && IsCrowded(map, hint)) throw PackedProblem(CrowdedText());
+    std::pair<typename T::key_type, typename T::mapped_type> entry{};
+    in(entry.first, entry.second);
+    if (!filling.Add(std::move(entry))) throw PackedProblem(CrowdedText());
   }
+  filling.Finish();
 }
 
 }  // namespace detail

@@ -14,6 +14,7 @@
 
 #include <ergon/core/messages/type_descriptor.h>
 #include <ergon/node/erlang/packed/containers.h>
+#include <ergon/node/erlang/packed/field_shapes.h>
 
 namespace ergon::dist {
 
@@ -52,6 +53,9 @@ class CerealLayout {
 
   template <class T>
   void Visit(const T& field);
+  // Describes what has a value_type.
+  template <class T>
+  void DescribeElements();
   // Describes a class by its serialize or save.
   template <class T>
   void DescribeFields(T& value);
@@ -89,34 +93,6 @@ concept SavedBeside = cereal::traits::has_non_member_serialize<T, CerealLayout>:
     cereal::traits::has_non_member_versioned_serialize<T, CerealLayout>::value ||
     cereal::traits::has_non_member_save<T, CerealLayout>::value ||
     cereal::traits::has_non_member_versioned_save<T, CerealLayout>::value;
-
-template <class T>
-inline constexpr bool kIsVariant = false;
-template <class... Types>
-inline constexpr bool kIsVariant<std::variant<Types...>> = true;
-template <class T>
-concept HasSize = requires {
-  std::tuple_size<T>::value;
-};
-template <class T>
-concept PointsToOne = requires {
-  typename T::element_type;
-};
-template <class T>
-concept HasElements = requires {
-  typename T::value_type;
-};
-
-// The next two concepts are for types that stand around a field.
-template <class T>
-concept BaseClass = requires(const T& field) {
-  field.base_ptr;
-};
-template <class T>
-concept AroundOne = requires(const T& field) {
-  field.name;
-  field.value;
-};
 
 }  // namespace detail
 
@@ -162,6 +138,21 @@ void CerealLayout::DescribeFields(T& value) {
 }
 
 template <class T>
+void CerealLayout::DescribeElements() {
+  if constexpr (detail::IsAtomic<T>) {
+    Describe<typename T::value_type>();
+  } else if constexpr (detail::IsComplex<T>) {
+    words_ += "2*";
+    Describe<typename T::value_type>();
+  } else {
+    if constexpr (detail::IsOptional<T>) words_ += '?';
+    words_ += '[';
+    Describe<typename T::value_type>();
+    words_ += ']';
+  }
+}
+
+template <class T>
 void CerealLayout::Describe() {
   using Value = std::remove_cv_t<T>;
   if constexpr (std::is_array_v<Value>) {
@@ -170,12 +161,7 @@ void CerealLayout::Describe() {
   } else if constexpr (std::is_enum_v<Value>) {
     Describe<std::underlying_type_t<Value>>();
   } else if constexpr (std::is_arithmetic_v<Value>) {
-    const bool is_truth = std::is_same_v<Value, bool>;
-    const char kind = is_truth                          ? 'b'
-                      : std::is_floating_point_v<Value> ? 'f'
-                      : std::is_signed_v<Value>         ? 'i'
-                                                        : 'u';
-    words_ += kind + std::to_string(sizeof(Value));
+    words_ += detail::WordOfNumber<Value>();
   } else if constexpr (detail::PackedAsItIs<Value> || std::is_same_v<Value, Charlist>) {
     words_ += core::TypeOf<Value>()->Name();
   } else if constexpr (detail::SavesItself<Value>) {
@@ -205,11 +191,10 @@ void CerealLayout::Describe() {
     words_ += ')';
   } else if constexpr (detail::PointsToOne<Value>) {
     words_ += kPointer;
+    if constexpr (detail::PointsAlone<Value>) words_ += '!';
     Describe<typename Value::element_type>();
   } else if constexpr (detail::HasElements<Value>) {
-    words_ += '[';
-    Describe<typename Value::value_type>();
-    words_ += ']';
+    DescribeElements<Value>();
   } else if constexpr (detail::SavedBeside<Value> && std::is_default_constructible_v<Value>) {
     if (!Enter<Value>()) return;
     words_ += '{';

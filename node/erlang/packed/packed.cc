@@ -1,6 +1,7 @@
 #include <ergon/node/erlang/packed/packed.h>
 
 #include <fmt/core.h>
+#include <algorithm>
 
 #include <ergon/core/foundations/demangle.h>
 #include <ergon/node/delivery/foreign_aliases.h>
@@ -108,8 +109,9 @@ void Pack(PackedOut& out, const gen::Alias& value) { PackIdentity(out, value); }
 void Pack(PackedOut& out, const Reference& value) {
   PackAtom(out, value.node);
   out.Number(value.creation);
-  out.Number(static_cast<std::uint8_t>(value.size));
-  for (std::uint32_t i = 0; i < value.size; ++i) out.Number(value.words[i]);
+  const auto size = std::min<std::uint32_t>(value.size, Reference::kMaxWords);
+  out.Number(static_cast<std::uint8_t>(size));
+  for (std::uint32_t i = 0; i < size; ++i) out.Number(value.words[i]);
 }
 
 void Pack(PackedOut& out, const Term& value) {

@@ -22,6 +22,7 @@ constexpr char kTail = 1;
 constexpr char kDigest = 2;
 
 constexpr std::size_t kLarge = 64;  // bytes
+constexpr std::size_t kBitsAt = 5;  // in a bit string: how many bits of its last byte belong to it
 
 TermTag TagAt(std::string_view term) { return TermTag{static_cast<std::uint8_t>(term[0])}; }
 
@@ -91,8 +92,13 @@ class Rewriter {
       return;  // as many come
     std::sort(entries.begin(), entries.end());
     std::string sorted;
-    for (const auto& its : entries)
-      is_large(its) ? AppendDigest(sorted, its.second) : (void)(sorted += its.second);
+    for (const auto& its : entries) {
+      if (is_large(its)) {
+        AppendDigest(sorted, its.second);
+      } else {
+        sorted += its.second;
+      }
+    }
     out_.replace(level.begin, std::string::npos, sorted);
   }
   static void AppendDigest(std::string& out, std::string_view entry) {
@@ -198,9 +204,16 @@ void Rewriter::Term() {
     case TermKind::kFunction:
       Named(kind);
       break;
+    case TermKind::kBitstring: {
+      const std::string_view bits = in_.ReadTerm();
+      out_ += bits;
+      // The last byte, of which only so many bits belong to the term.
+      const auto used = static_cast<unsigned char>(bits[kBitsAt]);
+      if (used < 8 && bits.size() > kBitsAt + 1) out_.back() &= static_cast<char>(0xff00 >> used);
+      break;
+    }
     case TermKind::kNothing:
     case TermKind::kBinary:
-    case TermKind::kBitstring:
       out_ += in_.ReadTerm();
       break;
   }

@@ -46,7 +46,8 @@ class TermReader {
   // Reads the text of an atom, in UTF-8.
   bool ReadAtomText(std::string& text);
   [[nodiscard]] bool NextIsAtom(std::string_view text) const;
-  // These read nothing if they return an error: kIncorrect, if the next term is of another kind; kNotAllowed, if the
+  // These read nothing if they return an error: kIncorrect, if the next term is of another kind, or a process of
+  // creation 0, which has been made before its node had a name; kNotAllowed, if the
   // atom, or the atom of the node, is new to the program and may not be made; kUnsupported, if it is
   // longer than a gen::Atom may be, or if the program has no room for more atoms.
   gen::Result<gen::Atom> ReadAtom();

@@ -198,8 +198,8 @@ void Printer::Integer() {
   std::string_view bytes = term.substr(sign + 1);
   bytes = bytes.substr(0, bytes.find_last_not_of('\0') + 1);
   // What is cut off behind need not be made.
-  if (bytes.size() > kDecimalBytes)
-    bytes.remove_prefix(bytes.size() - std::min(bytes.size(), kDecimalBytes + max_));
+  if (bytes.size() > kDecimalBytes && bytes.size() - kDecimalBytes > max_)
+    bytes.remove_prefix(bytes.size() - kDecimalBytes - max_);
   out_ += BigText(bytes, term[sign] != 0);
 }
 

@@ -151,7 +151,7 @@ void TermWriter::Pid(const gen::PID& pid) {
 void TermWriter::Reference(const dist::Reference& reference) {
   erlang_ref to;
   CopyNode(to.node, reference.node);
-  // Nobody reads one without words.
+  // Nobody reads one without words: one that refers to nothing has a word that is 0.
   const std::size_t size = std::clamp<std::size_t>(reference.size, 1, dist::Reference::kMaxWords);
   to.len = static_cast<int>(size);
   std::copy_n(reference.words.begin(), size, to.n);
