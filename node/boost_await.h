@@ -155,10 +155,10 @@ struct BoostAsio {
    public:
     explicit Cancellation(const Token& token) : object_(token.object), cancel_(token.cancel) {}
     void Cancel() {
+      // Boost throws if the object is closed: nothing goes on there. Nobody can be told what a user's own cancel() throws.
       try {
         cancel_(object_);
-      } catch (
-          ...) {  // Boost's: it is closed, nothing goes on there; a user's own: there is no one to tell
+      } catch (...) {
       }
     }
 

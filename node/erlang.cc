@@ -140,6 +140,7 @@ namespace {
 
 // Returns whether `other` is the node of `self`: a name of another one leads there without a look-up.
 bool IsOwn(const gen::Messenger& self, gen::Atom other) {
+  if (other.empty()) return false;
   const auto found = self.Resolve(gen::ProcessID{"net_kernel", other});
   return found ? !node::IsName(*found) : found.error() == gen::ErrProcessUnknown;
 }

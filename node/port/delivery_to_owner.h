@@ -27,9 +27,10 @@ class DeliveryToOwner {
   template <class T>
   bool Send(T message) {
     int looks = 0;
+    bool has_paused = false;
     std::chrono::nanoseconds pause = kShortest;
     while (!is_gone_) {
-      if ((MayBegin(looks == kLooks) || program_.hurry()) && (IsDone(message) || program_.hurry()))
+      if ((MayBegin(has_paused) || program_.hurry()) && (IsDone(message) || program_.hurry()))
         return true;
       if (looks < kLooks) {  // an owner that is only busy
         ++looks;
@@ -41,6 +42,7 @@ class DeliveryToOwner {
         throw std::system_error(std::make_error_code(std::errc::not_enough_memory),
                                 "what the program has written cannot wait for the owner");
       }
+      has_paused = true;
       pause = std::min<std::chrono::nanoseconds>(2 * pause, kLongest);
     }
     return true;

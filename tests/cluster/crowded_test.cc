@@ -52,9 +52,8 @@ TEST_CASE("crowded: equal keys are one, however many there are, and stay in orde
   FillingBuckets filling(map);
   constexpr int kKeys = kMostInBucket;
   for (int i = 0; i < 10'000; ++i) REQUIRE(filling.Add(std::pair(i % kKeys, i)));
-  CHECK_FALSE(filling.Add(std::pair(-1, 0)));  // one more that differs
-  filling.Finish();
-  REQUIRE(map.size() == 10'001);
+  CHECK(filling.Finish());
+  REQUIRE(map.size() == 10'000);
   int last = -kKeys;
   const auto [begin, end] = map.equal_range(0);
   for (auto at = begin; at != end; ++at) {
@@ -62,6 +61,9 @@ TEST_CASE("crowded: equal keys are one, however many there are, and stay in orde
     last = at->second;
   }
   CHECK(last == 9'984);
+  FillingBuckets again(map);
+  for (int i = 0; i < kKeys; ++i) REQUIRE(again.Add(std::pair(i, i)));
+  CHECK_FALSE(again.Add(std::pair(-1, 0)));  // one more that differs
 }
 
 TEST_CASE("crowded: no key is looked for behind all those of another one") {
@@ -78,9 +80,30 @@ TEST_CASE("crowded: no key is looked for behind all those of another one") {
   for (const int key : {1, 2, 1, 2}) {
     for (std::size_t i = 0; i < kEach; ++i) REQUIRE(filling.Add(int(key)));
   }
-  filling.Finish();
+  CHECK(filling.Finish());
   CHECK(set.size() == 4 * kEach);
   CHECK(compared < 10 * 4 * kEach);
+}
+
+TEST_CASE("crowded: keys that share a bucket of the whole container only are found, too") {
+  constexpr std::size_t kElements = 20'000;
+  std::unordered_multiset<std::size_t> whole;
+  whole.reserve(kElements);
+  std::unordered_multiset<std::size_t> set;
+  FillingBuckets filling(set);
+  for (std::size_t i = 0; i <= kMostInBucket; ++i) {
+    REQUIRE(filling.Add(i * whole.bucket_count()));
+  }
+  for (std::size_t i = kMostInBucket + 1; i < kElements; ++i) REQUIRE(filling.Add(std::size_t{1}));
+  CHECK_FALSE(filling.Finish());
+}
+
+TEST_CASE("crowded: a key may be true or false") {
+  std::unordered_multiset<bool> set;
+  FillingBuckets filling(set);
+  for (const bool key : {true, false, true}) CHECK(filling.Add(bool(key)));
+  CHECK(filling.Finish());
+  CHECK(set.count(true) == 2);
 }
 
 TEST_CASE("crowded: what has no buckets is not asked") {

@@ -376,8 +376,7 @@ class StrandedApart : public Dispatcher {
   std::array<Task, kWorkers> tasks_{};  // each its worker's own
 };
 
-TEST_CASE(
-    "model: a job from outside blocks the rescuer that has just left, a third worker goes on") {
+TEST_CASE("model: of three workers the rescuer, just left, is blocked, and another one goes on") {
   CheckModel<StrandedApart>(
       {.name = "idle-stranded-apart", .threads = 4, .detours = 3, .timeouts = 1}, 300'000);
 }

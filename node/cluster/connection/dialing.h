@@ -46,8 +46,9 @@ class DialAttempt {
  private:
   // Throws std::system_error.
   gen::Result<void> TryToConnect(const std::string& alive, const std::string& host);
-  // Asks EPMD what it knows of a node.
+  // Returns how long each of the addresses may take, but for the last one.
   [[nodiscard]] std::chrono::nanoseconds TimeForOneOf(const Addresses& addresses) const;
+  // Asks EPMD what it knows of a node.
   gen::Result<EpmdNode> AskEpmd(const Addresses& addresses, const std::string& alive);
   [[nodiscard]] gen::Result<void> CheckWanted() const;
 

@@ -61,7 +61,7 @@ void Stream::ConnectWithin(const asio::ip::tcp::endpoint& endpoint,
     tasks_.Await(Cancelling(),
                  [&](auto handler) { socket_.async_connect(endpoint, std::move(handler)); });
     attempt->has_ended = true;
-  } catch (const std::system_error&) {
+  } catch (...) {
     attempt->has_ended = true;
     if (attempt->is_late) throw std::system_error(make_error_code(asio::error::timed_out));
     throw;

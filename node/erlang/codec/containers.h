@@ -120,8 +120,7 @@ struct Codec<T> : PlainCodec {
       if (!ReadElement(reader, index, element)) return false;
       return filling.Add(std::move(element)) || reader.problem.Fail(CrowdedText());
     });
-    filling.Finish();
-    return is_read;
+    return is_read && (filling.Finish() || reader.problem.Fail(CrowdedText()));
   }
 };
 

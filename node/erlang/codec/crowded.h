@@ -4,7 +4,9 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -55,6 +57,7 @@ class FillingBuckets {
   template <class Element>
   [[nodiscard]] bool Add(Element&& element) {
     if constexpr (kHasEqualKeys<Container>) {
+      ++elements_;
       const auto [group, is_new] = groups_.try_emplace(KeyOf(element));
       group->second.push_back(std::forward<Element>(element));
       return !is_new || !IsCrowded(groups_, group);
@@ -62,19 +65,25 @@ class FillingBuckets {
       return !IsCrowded(container_, container_.insert(std::forward<Element>(element)).first);
     }
   }
-  // After the last element.
-  void Finish() {
+  // After the last element. Returns false if a bucket is crowded: the container has other ones than the groups.
+  [[nodiscard]] bool Finish() {
+    if (groups_.empty()) return true;
+    container_.reserve(elements_);  // so that these are its buckets for good
+    std::vector<std::uint8_t> keys(container_.bucket_count());
+    static_assert(kMostInBucket < 0xff);
     for (auto& [key, group] : groups_) {
+      if (++keys[container_.bucket(key)] > kMostInBucket) return false;
       auto hint = container_.end();
       for (auto& element : group) hint = container_.emplace_hint(hint, std::move(element));
     }
+    return true;
   }
 
  private:
   using Key = typename Container::key_type;
   template <class C>
-  struct ElementOf {
-    using Type = Key;
+  struct ElementOf {  // no std::vector<bool>, whose elements are none
+    using Type = std::conditional_t<std::is_same_v<Key, bool>, unsigned char, Key>;
   };
   template <class C>
   requires requires { typename C::mapped_type; }
@@ -92,6 +101,7 @@ class FillingBuckets {
   Container& container_;
   // By key. Empty if the container has no equal keys.
   std::unordered_map<Key, Group, typename Container::hasher, typename Container::key_equal> groups_;
+  std::size_t elements_ = 0;  // in all of these
 };
 
 }  // namespace ergon::dist::detail

@@ -70,7 +70,7 @@ void ReadKeys(CerealReader& in, T& set) {
     in(key);
     if (!filling.Add(std::move(key))) throw PackedProblem(CrowdedText());
   }
-  filling.Finish();
+  if (!filling.Finish()) throw PackedProblem(CrowdedText());
 }
 
 template <class T>
@@ -82,7 +82,7 @@ void ReadEntries(CerealReader& in, T& map) {
     in(entry.first, entry.second);
     if (!filling.Add(std::move(entry))) throw PackedProblem(CrowdedText());
   }
-  filling.Finish();
+  if (!filling.Finish()) throw PackedProblem(CrowdedText());
 }
 
 }  // namespace detail

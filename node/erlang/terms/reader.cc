@@ -253,7 +253,7 @@ gen::Result<Reference> TermReader::ReadReference() {
   Reference reference{*node, read.creation, static_cast<std::uint32_t>(read.len), {}};
   std::copy_n(read.n, read.len, reference.words.begin());
   // As TermWriter writes a reference that refers to nothing.
-  if (reference == Reference{.size = 1}) return Reference();
+  if (reference == Reference{gen::Atom(), 0, 1, {}}) return Reference();
   return reference;
 }
 
