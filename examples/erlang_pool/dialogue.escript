@@ -34,7 +34,7 @@ main([Program]) ->
     ask(gen_server:call(cpp_pool, pool), {count, <<"back again">>}, {ok, 2}),
     exit(Supervisor, shutdown),
     %% A program that does not get as far as its pool.
-    Fails = #{program => os:find_executable("false"), node => Cpp, pool => words},
+    Fails = #{program => os:find_executable("false"), node => 'nobody@127.0.0.1', pool => words},
     {error, {program_ended, 1}} = gen_server:start(cpp_pool, Fails, []),
     say("that is all", []),
     halt(0).

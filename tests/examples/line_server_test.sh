@@ -29,7 +29,7 @@ if command -v perl >/dev/null; then
   # shellcheck disable=SC2016
   half='$socket = IO::Socket::INET->new("127.0.0.1:$ARGV[0]") or die;
     print $socket "echo 1\necho 2"; $socket->shutdown(1); print while <$socket>'
-  check 'half a line at the end' is "$(perl -MIO::Socket::INET -e "$half" "$port")" $'1\nerror: the line has no end'
+  check 'half a line at the end' is "$(timeout 20 perl -MIO::Socket::INET -e "$half" "$port")" $'1\nerror: the line has no end'
 else
   echo 'skipped half a line: there is no perl here'
 fi

@@ -97,15 +97,14 @@ async function refresh() {
   const tell = (problem) => { $('problem').textContent = problem; $('problem').hidden = problem === ''; };
   const late = setTimeout(() => tell('the node has not answered for 40 s'), 40000);
   let problem = '';
-  // The process, too, if the view cannot be had; and first what all of them need to know.
-  for (const show of new Set([...(knowsNode ? [] : [showNode]), shows[current()], showProcess])) {
+  // The process, too, if the view cannot be had; and first the node, which may be another run of the program.
+  for (const show of new Set([showNode, shows[current()], showProcess])) {
     try { await show(); } catch (error) { problem = problem || error.message; }
     if (mine !== asking) break;
   }
   clearTimeout(late);
   if (mine !== asking) return;  // another refresh has begun
   tell(problem);
-  if (problem !== '') knowsNode = false;  // the program may end, and be started anew
   clearTimeout(timer);
   if ($('live').checked && !document.hidden) timer = setTimeout(refresh, period);
 }
@@ -121,6 +120,7 @@ function choose() {
 $('search-form').onsubmit = (event) => { event.preventDefault(); refresh(); };
 // Not with each key: a question that is given up is answered nevertheless, and looks at all processes.
 $('search').oninput = () => {
+  clearTimeout(timer);
   clearTimeout(typing);
   typing = setTimeout(refresh, 300);
 };
@@ -130,7 +130,6 @@ $('token-form').onsubmit = (event) => {
   event.preventDefault();
   token = $('token').value;
   $('token').value = '';
-  knowsNode = false;  // whether there are actions
   refresh();
 };
 document.onvisibilitychange = refresh;

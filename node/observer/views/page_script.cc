@@ -14,8 +14,7 @@ let last = null;   // the node's figures before, for rates
 let timer = 0;
 let asking = null;  // stops what refresh asks for, when it is refreshed anew
 let actions = false;  // whether the observer takes them
-let knowsNode = false;  // and the node's name, and which run of the program it is
-let creation = 0;  // the number of that run: ids of processes begin anew with the next one
+let creation = 0;  // the number of this run of the program: ids of processes begin anew with the next one
 
 function element(name, text, className) {
   const made = document.createElement(name);
@@ -32,7 +31,6 @@ async function request(path, method, signal) {
   const headers = token ? {Authorization: 'Bearer ' + token} : {};
   const answer = await fetch(path, {method, headers, signal, cache: 'no-store', credentials: 'omit'});
   $('token-form').hidden = answer.status !== 401;
-  if (answer.status === 404) knowsNode = false;  // the program may have been started anew
   if (!answer.ok) throw new Error((await answer.text()).trim() || 'the observer answers ' + answer.status);
   return answer;
 }
@@ -139,7 +137,6 @@ async function showNode() {
   creation = node.creation;
   $('node').textContent = node.node;
   actions = node.actions;
-  knowsNode = true;
   document.title = node.node + ' - Ergon';
   // Figures have the age of the node; what is told again has the same, and the rates of before.
   const time = node.uptime_seconds;

@@ -29,7 +29,7 @@ std::optional<std::size_t> WorkerIn(std::string_view key) {
 }
 
 // Of very many items those of a pool's workers are left out first, the last workers before the others: /api/pools has
-// the workers, too, and nothing else has the rest.
+// up to 1,000 of the workers, too, and nothing else has the rest.
 void PutItems(JsonWriter& json, const gen::Inspection& inspection) {
   const auto is_worker = [](const auto& item) { return WorkerIn(item.first).has_value(); };
   const auto workers = static_cast<std::size_t>(std::ranges::count_if(inspection, is_worker));
