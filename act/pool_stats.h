@@ -43,7 +43,8 @@ struct PoolStats {
   // Workers:
   std::uint64_t size = 0;   // including those being replaced
   std::uint64_t ready = 0;  // this and the next two: of `size`
-  std::uint64_t busy = 0;   // in a handler or in Init, or about to be; or ended, and not cleared up yet
+  std::uint64_t busy =
+      0;  // in a handler or in Init, or about to be; or ended, and not cleared up yet
   std::uint64_t starting = 0;
   // Taken out by RemoveWorkers, handling what they have queued: counted here only, busy or not.
   std::uint64_t leaving = 0;

@@ -15,9 +15,10 @@ template <class T>
 class Result;
 
 namespace detail {
-// Calls the function with the value of a result, or with nothing for a Result<void>.
+// Calls the function with the value of a result, or with nothing for a Result<void>. Returns by value, as the value may
+// be gone by then.
 template <class Given, class F>
-decltype(auto) InvokeWithValue(Given&& given, F&& function) {
+auto InvokeWithValue(Given&& given, F&& function) {
   if constexpr (std::is_void_v<typename std::remove_cvref_t<Given>::value_type>) {
     return std::invoke(std::forward<F>(function));
   } else {
@@ -25,8 +26,7 @@ decltype(auto) InvokeWithValue(Given&& given, F&& function) {
   }
 }
 template <class Given, class F>
-using ReturnedWithValue =
-    std::remove_cvref_t<decltype(InvokeWithValue(std::declval<Given>(), std::declval<F>()))>;
+using ReturnedWithValue = decltype(InvokeWithValue(std::declval<Given>(), std::declval<F>()));
 
 template <class Given, class F>
 auto MapResult(Given&& given, F&& function) {
