@@ -100,7 +100,7 @@ class PoolRunner;
 //   state                    running, stopping
 //   autoscale                with PoolOptions::autoscale: as in "2..16 workers, a wait of 10 ms"; then ", at rest"
 //                            while it looks only once a second, or not before a message comes
-//   autoscale.<n>            its last twenty decisions, 1 is the newest, as in "2.5 s ago: 4 -> 8 workers: messages
+//   autoscale.<n>            its last twenty decisions, 1 is the newest, as in "2.500 s ago: 4 -> 8 workers: messages
 //                            wait longer than 10 ms (250.0/s arrive, handling 20 ms, wait 34 ms)"
 //   worker.<n>               as in "<demo@localhost.12.1> queued=3 handled=40 busy"
 // At rest messages_forwarded = messages_handled + messages_queued + messages_lost, unless a worker is a pool that

@@ -92,7 +92,7 @@ class PoolStrategy {
   // after that senders get errors, or a worker_mailbox that drops does so. The copies that wait at a worker that fails
   // go to its successor. Copies for a worker that is taken out are dropped, because the others have had theirs: by
   // RemoveWorkersNow those that wait in its mailbox, by RemoveWorkers those that a failed worker has left to it and
-  // that it has not got yet.
+  // that it has not got yet. When the pool ends, so are those for a worker that is not there, or that fails meanwhile.
   template <class... T>
   static PoolStrategy Broadcast() {
     static_assert(sizeof...(T) > 0, "name the message types: Broadcast<Reload>()");

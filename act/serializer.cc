@@ -86,6 +86,7 @@ void Serializer::Enter(core::Envelope& envelope) {
   const core::TypeDescriptor* const type = envelope.type;
   // The caller's deadline travels with the request; the hold does not end with it.
   core::EnvelopePtr request = host_->DetachForRequest(envelope);
+  const std::int64_t since = host_->Now();  // not after the time-out has begun
   gen::Result<gen::Ref> entered = gen::ErrProcessTerminated;
   try {
     entered = host_->RequestEnvelope(service_, request, options_.service_timeout);
@@ -100,7 +101,7 @@ void Serializer::Enter(core::Envelope& envelope) {
     host_->Drop(std::move(request), gen::DropReasonOf(entered.error()), entered.error());
     return;
   }
-  inside_ = Inside{from, ref, entered ? entered->id : 0, host_->Now(), type, std::move(request)};
+  inside_ = Inside{from, ref, entered ? entered->id : 0, since, type, std::move(request)};
   host_->HoldMain(true);
 }
 
@@ -133,7 +134,7 @@ void Serializer::Pass(core::Envelope& envelope) {
   host_->Drop(host_->DetachForRequest(envelope), gen::DropReasonOf(passed.error()), passed.error());
 }
 
-gen::Status Serializer::OnExit(const core::Envelope& envelope) const {
+gen::Status Serializer::OnExit(const core::Envelope& envelope) {
   const auto* exit = envelope.ValueAs<gen::MessageExitPID>();
   const gen::Reason* reason = ReasonOfExit(envelope);
   if (reason == nullptr) return gen::Continue();
@@ -141,7 +142,7 @@ gen::Status Serializer::OnExit(const core::Envelope& envelope) const {
   const bool of_service = exit != nullptr && exit->pid == service_;
   const bool ignored = !of_service && reason->IsNormal() && envelope.ref != gen::kExplicitExit;
   if (ignored) return gen::Continue();
-  return gen::Stop(*reason);
+  return of_service ? gen::Status(gen::Stop(*reason)) : ProcessStop(*reason);
 }
 
 gen::Status Serializer::ProcessStop(const gen::Reason& reason) {

@@ -110,7 +110,7 @@ class Serializer final : public gen::ProcessBehavior {
   void Enter(core::Envelope& envelope);
   void Leave(core::Envelope& envelope);
   void Pass(core::Envelope& envelope);
-  [[nodiscard]] gen::Status OnExit(const core::Envelope& envelope) const;
+  [[nodiscard]] gen::Status OnExit(const core::Envelope& envelope);
   [[nodiscard]] gen::Inspection Inspect(const std::vector<std::string>& items) const;
 
   const gen::ProcessFactory factory_;

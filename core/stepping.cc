@@ -119,7 +119,11 @@ bool SteppingDispatcher::WaitFor(Event& event, std::int64_t nanoseconds) {
   const std::int64_t now = clock_ == nullptr ? 0 : clock_->Now();
   const std::int64_t until = nanoseconds > kNever - now ? kNever : now + nanoseconds;
   for (std::size_t turns = 0; !event.IsSet(); ++turns) {
-    if (turns == kMaxTurns) return false;
+    if (turns == kMaxTurns) {
+      Fatal("SteppingDispatcher::Wait",
+            "ten million steps, and the event is not set: something never comes to rest, as by "
+            "SendEvery");
+    }
     if (clock_ != nullptr && until != kNever && clock_->Now() >= until) return false;
     if (!(driver_ ? driver_(until) : RunOne())) return event.IsSet();
   }

@@ -50,9 +50,9 @@ class SteppingDispatcher final : public Dispatcher {
   std::string Stop() override;
   void SignalStop() override;
   void Schedule(Schedulable& schedulable) override;
-  // Run turns until the event is set. If nothing is left that could happen before that, or after kMaxTurns, nothing
-  // will ever set it: Wait aborts with a message, and WaitFor returns false. WaitFor also returns false when its time
-  // of the clock is over.
+  // Run turns until the event is set. If nothing is left that could happen before that, nothing will ever set it: Wait
+  // aborts with a message, and WaitFor returns false. WaitFor also returns false when its time of the clock is over.
+  // After kMaxTurns, or as many steps of the driver, both abort with a message.
   void Wait(Event& event) override;
   bool WaitFor(Event& event, std::int64_t nanoseconds) override;
   bool HasThreads() const override { return false; }

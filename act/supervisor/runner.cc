@@ -315,6 +315,7 @@ void SupervisorRunner::Gone(Key key, const gen::Reason& reason, const gen::Error
   if (!wanted) TellEnd(key, entry.spec->name, pid, was_started, reason);
   if (strategy_.gave_up() && !was_ending) host_.Log().Error("gives up: {}", strategy_.end_reason());
   const bool will_run = strategy_.WillRun(key);
+  if (!will_run) entry.failed_starts = 0;  // its next start is a first one
   std::erase_if(entry.waiters, [&](const SupervisorChildren::Waiter& waiter) {
     if (!waiter.until_started) {
       const bool others_run = waiter.left != nullptr && --*waiter.left != 0;

@@ -34,7 +34,10 @@ Shutdown::~Shutdown() {
   if (stopper_.joinable()) stopper_.join();
 }
 
-void Shutdown::Wait() { needs_.dispatcher.Wait(stopped_event_); }
+void Shutdown::Wait() {
+  if (tearing_down_.load(std::memory_order_relaxed) == std::this_thread::get_id()) return;
+  needs_.dispatcher.Wait(stopped_event_);
+}
 
 gen::Reason Shutdown::Why() const {
   std::lock_guard lock(why_mutex_);
@@ -85,10 +88,11 @@ void Shutdown::Stop(bool force, const gen::Reason& why) {
     return;
   }
   if (force && phase_.load() != Phase::kStopped) KillAll();
-  needs_.dispatcher.Wait(stopped_event_);
+  Wait();
 }
 
 void Shutdown::TearDown() {
+  tearing_down_.store(std::this_thread::get_id(), std::memory_order_relaxed);
   const std::int64_t began = needs_.clock.Now();
   if (const gen::Reason why = Why(); why.IsFailure()) {
     Tell(gen::LogLevel::kError, fmt::format("the node stops: {}", why));
@@ -119,6 +123,7 @@ void Shutdown::TearDown() {
   needs_.end_recording();
   needs_.pending_calls.FailAll(gen::ErrNodeTerminated);
   needs_.timers.RunAll();
+  tearing_down_.store({}, std::memory_order_relaxed);
   phase_.store(Phase::kStopped);
   signalled_.Set();  // nobody needs to wait for a signal any more
   stopped_event_.Set();

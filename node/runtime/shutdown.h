@@ -126,6 +126,8 @@ class Shutdown {
   gen::Reason why_;  // under why_mutex_
   std::atomic<Phase> phase_{Phase::kRunning};
   std::atomic<bool> force_{false};
+  // The thread that is inside of TearDown. In a simulation it runs other code while it waits there.
+  std::atomic<std::thread::id> tearing_down_{};
   core::Event stopped_event_;
   core::Event signalled_;  // or stopped
   // The I/O thread's.

@@ -203,6 +203,9 @@ TEST_CASE("serializer: exit signals of others are as for processes that do not t
                  gen::MessageExitPID{FakeHost::Pid(50), gen::Reason::Error("x")},
                  FakeHost::Pid(50));
   it.host.Run();
+  CHECK_FALSE(it.host.ended);  // the service handles what it has first
+  it.host.Work(Serialized::kService);
+  it.host.Run();
   CHECK(it.host.end_reason == gen::Reason::Error("x"));
 }
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -170,6 +171,44 @@ TEST_CASE("simulation: nodes stop in virtual time, also from a handler") {
   CHECK(one.Send(stopper, Number{}).error() == gen::ErrNodeTerminated);
   CHECK(two.Send(relay, Number{}).error() == gen::ErrNodeTerminated);
   CHECK(answers[0].get().value() == 1);  // it was being handled: the node waited
+}
+
+TEST_CASE("simulation: a node is asked to stop while it stops") {
+  std::vector<int> seen;
+  Simulation sim(4);
+  auto& node = sim.Node("test@localhost");
+  const gen::PID relay = node.Spawn(gen::Factory<Relay>(&seen, gen::PID())).value();
+  auto answer = sim.CallLater<int>(relay, Number{1});
+  for (int i = 0; i < 2; ++i) sim.StopNode("test@localhost", 10ms);  // its handler takes longer
+  sim.RunUntilIdle();
+  CHECK(answer.get().value() == 2);
+  CHECK(node.Send(relay, Number{}).error() == gen::ErrNodeTerminated);
+}
+
+TEST_CASE("simulation: what an action throws while a call waits is told when the call is over") {
+  std::vector<int> seen;
+  Simulation sim(5);
+  auto& node = sim.Node("test@localhost");
+  const gen::PID relay = node.Spawn(gen::Factory<Relay>(&seen, gen::PID())).value();
+  sim.After(10ms, [] { throw std::runtime_error("planned"); });
+  CHECK(node.Call<int>(relay, Number{1}).value() == 2);
+  CHECK_THROWS_WITH_AS(sim.RunUntilIdle(), "planned", std::runtime_error);
+  sim.RunUntilIdle();
+  CHECK_THROWS_AS(sim.Kill(gen::PID(), 1ms), std::invalid_argument);
+}
+
+TEST_CASE("simulation: handlers have the stacks that the node's options say") {
+  constexpr std::size_t kBytes = 400 * 1024;  // more than usual
+  bool is_done = false;
+  Simulation sim(6);
+  auto& node = sim.Node("test@localhost", {.handler_stack_bytes = 4 * kBytes});
+  CHECK(node.Spawn([&is_done](gen::Process&) {
+    volatile char bytes[kBytes];
+    for (std::size_t i = 0; i < kBytes; i += 1024) bytes[i] = 1;
+    is_done = bytes[0] == 1;
+  }));
+  sim.RunUntilIdle();
+  CHECK(is_done);
 }
 
 TEST_CASE("simulation: detached processes share the thread") {
@@ -357,6 +396,8 @@ TEST_CASE("simulation: the seeds that the environment asks for") {
   const Variable count("ERGON_SEED_COUNT", nullptr);
   CHECK(SeedsToRun(5, 7) == Seeds{5, 6, 7});
   CHECK(SeedsToRun(kLast, kLast) == Seeds{kLast});
+  CHECK_THROWS_WITH_AS(SeedsToRun(7, 5), "last: 5, must be at least first, 7",
+                       std::invalid_argument);
   {
     const Variable three("ERGON_SEED_COUNT", "3");
     CHECK(SeedsToRun(5, 5) == Seeds{5, 6, 7});

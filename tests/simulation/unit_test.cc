@@ -436,6 +436,16 @@ TEST_CASE("unit: requests are open until somebody answers them") {
   unit.ExpectLog(gen::LogLevel::kInfo, "no price: process terminated");
 }
 
+TEST_CASE("unit: requests that nobody answers time out as time passes") {
+  Unit unit{gen::Factory<Asker>()};
+  const auto timeout = gen::CallOptions().timeout;
+  unit.Advance(timeout - 1ms);
+  CHECK(unit.OpenRequests().size() == 1);
+  unit.Advance(1ms);
+  CHECK(unit.OpenRequests().empty());
+  unit.ExpectLog(gen::LogLevel::kInfo, "no price: " + gen::ErrTimeout.ToString());
+}
+
 TEST_CASE("unit: what is forwarded counts as sent") {
   Unit unit{gen::Factory<Asker>()};
   const gen::PID other = unit.NewPID();

@@ -83,6 +83,9 @@ std::vector<std::uint64_t> SeedsToRun(std::uint64_t first, std::uint64_t last) {
   if (const char* count = std::getenv("ERGON_SEED_COUNT")) {
     last = LastOf(first, "ERGON_SEED_COUNT", count);
   }
+  if (last < first) {
+    throw std::invalid_argument(fmt::format("last: {}, must be at least first, {}", last, first));
+  }
   std::vector<std::uint64_t> seeds;
   for (std::uint64_t seed = first; seed <= last; ++seed) {
     seeds.push_back(seed);

@@ -10,7 +10,7 @@ namespace ergon::testkit {
 // Returns the seeds to run: first..last, or those that the environment asks for:
 //   ERGON_SEED=17         only this seed: how to repeat a failure
 //   ERGON_SEED_COUNT=N    N seeds, from `first` on: for long runs
-// Throws std::invalid_argument when a value is not a number, or the count is 0, naming the value.
+// Throws std::invalid_argument when a value is not a number, or there is none to run, naming the value.
 std::vector<std::uint64_t> SeedsToRun(std::uint64_t first, std::uint64_t last);
 
 // While this object lives, a program that aborts or crashes prints the seed and how to repeat the run; of several, one

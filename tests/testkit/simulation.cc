@@ -1,13 +1,17 @@
 #include <ergon/testkit/simulation.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include <ergon/core/foundations/fatal.h>
 #include <ergon/core/foundations/number_text.h>
+#include <ergon/core/foundations/thrown_text.h>
+#include <ergon/core/hook_chain.h>
 #include <ergon/core/stepping.h>
 #include <ergon/core/time/deadline.h>
 #include <ergon/core/time/timer_queue.h>
@@ -58,6 +62,13 @@ const SimulationOptions& Checked(const SimulationOptions& options) {
   return options;
 }
 
+// What is out of range is refused when the node starts.
+std::size_t StackBytes(const gen::NodeOptions& options) {
+  constexpr std::size_t kLeast = 16 * 1024;
+  constexpr std::size_t kMost = 1024 * 1024 * 1024;
+  return std::clamp(options.handler_stack_bytes, kLeast, kMost);
+}
+
 }  // namespace
 
 struct Simulation::SimulatedNode {
@@ -79,6 +90,11 @@ Simulation::~Simulation() {
   by_time_.clear();
   by_turns_.clear();
   for (auto& simulated : nodes_) simulated->node->Stop();
+  try {
+    ThrowWhatWasThrown();
+  } catch (...) {  // a test that has failed for this, or for something else
+    std::fprintf(stderr, "Simulation: a planned action threw %s\n", core::ThrownText().c_str());
+  }
 }
 
 gen::Node& Simulation::Node(std::string_view name, gen::NodeOptions options) {
@@ -88,10 +104,15 @@ gen::Node& Simulation::Node(std::string_view name, gen::NodeOptions options) {
   auto simulated = std::make_unique<SimulatedNode>();
   simulated->trace = std::make_shared<Trace>(*clock_);
   simulated->timers = std::make_shared<core::TimerQueue>(*clock_, 1);
+  std::vector<std::shared_ptr<core::DispatcherHooks>> hooks{simulated->trace};
+  if (options.hooks != nullptr) hooks.push_back(options.hooks);
   simulated->dispatcher = std::make_shared<core::SteppingDispatcher>(
       [this](std::size_t ready) { return static_cast<std::size_t>(random_.Below(ready)); },
-      clock_.get(), core::DispatcherOptions{.fibers_cached = 16, .hooks = simulated->trace});
-  simulated->dispatcher->SetDriver([this](std::int64_t until) { return StepUntil(until); });
+      clock_.get(),
+      core::DispatcherOptions{.fiber_stack_bytes = StackBytes(options),
+                              .fibers_cached = 16,
+                              .hooks = std::make_shared<core::HookChain>(std::move(hooks))});
+  simulated->dispatcher->SetDriver([this](std::int64_t until) { return StepInside(until); });
   simulated->name = name;
   options.log_sink = [this](gen::LogLevel, const std::string& line) {
     if (log_.size() == kLogLines) log_.pop_front();
@@ -144,7 +165,24 @@ std::chrono::nanoseconds Simulation::Now() const {
   return std::chrono::nanoseconds(clock_->Now() - kStart);
 }
 
-bool Simulation::Step() { return StepUntil(core::kNever); }
+bool Simulation::Step() {
+  ThrowWhatWasThrown();
+  return StepUntil(core::kNever);
+}
+
+// For a function of a node that waits. An exception would leave it while the node still knows of it.
+bool Simulation::StepInside(std::int64_t until) noexcept {
+  try {
+    return StepUntil(until);
+  } catch (...) {
+    if (thrown_ == nullptr) thrown_ = std::current_exception();
+    return true;
+  }
+}
+
+void Simulation::ThrowWhatWasThrown() {
+  if (thrown_ != nullptr) std::rethrow_exception(std::exchange(thrown_, nullptr));
+}
 
 bool Simulation::StepUntil(std::int64_t until) {
   ++steps_without_turn_;
@@ -238,6 +276,7 @@ void Simulation::RunFor(std::chrono::nanoseconds time) {
   const std::uint64_t since = turns_;
   const std::int64_t end = core::DeadlineAfter(clock_->Now(), time);
   steps_without_turn_ = 0;
+  ThrowWhatWasThrown();
   for (std::int64_t before = clock_->Now(); before < end;) {
     if (!StepUntil(end)) return;  // an infinite time does not pass
     CheckTurns(since, "Simulation::RunFor");
@@ -271,10 +310,11 @@ void Simulation::AfterTurns(std::uint64_t turns, std::function<void()> action) {
 }
 
 void Simulation::Kill(gen::PID pid, std::chrono::nanoseconds after) {
-  After(after, [this, pid] { (void)NodeOf(pid).Kill(pid); });
+  After(after, [&node = NodeOf(pid), pid] { (void)node.Kill(pid); });
 }
 
 void Simulation::KillRandomChild(gen::PID parent, std::chrono::nanoseconds after) {
+  (void)NodeOf(parent);
   After(after, [this, parent] { KillChild(parent); });
 }
 

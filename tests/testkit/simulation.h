@@ -49,7 +49,7 @@ struct SimulationOptions {
   // The most turns of one RunUntilIdle or the like, and the most steps in a row without one, as those of timers whose
   // messages nobody takes; more than 0. Beyond them something never comes to rest, and the program aborts. A RunFor of
   // a finite time takes as many steps without a turn as it has. The node's functions that wait, as Call, take 10
-  // million turns.
+  // million steps: turns, jumps of time and planned actions.
   std::uint64_t turns_most = 10'000'000;
   // For tests of Ergon itself: how its nodes reach each other. It cannot be dist::Erlang, which needs threads of its
   // own. Null: not at all.
@@ -63,13 +63,15 @@ class Simulation {
   explicit Simulation(std::uint64_t seed, const SimulationOptions& options = {});
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
-  // Stops the nodes.
+  // Stops the nodes: processes that live still may use what they refer to, so that has to be made before the
+  // simulation, or be shared with them.
   ~Simulation();
 
   // Runs `test(simulation)` with a simulation of its own for each seed of first..last, or for those
   // that ERGON_SEED or ERGON_SEED_COUNT ask for (see SeedsToRun). A failed assertion of doctest or
   // GoogleTest, an exception or a crash says with which seed, and how to run it again. With
-  // doctest or GoogleTest, include their header before this one.
+  // doctest or GoogleTest, include their header before this one. The simulation ends after `test` has returned: a
+  // variable of `test` that processes refer to is gone by then, so let them share it, or stop the node at the end.
   template <class Test>
   static void ForSeeds(std::uint64_t first, std::uint64_t last, Test&& test,
                        const SimulationOptions& options = {}) {
@@ -84,6 +86,7 @@ class Simulation {
       try {
         Simulation simulation(seed, options);
         test(simulation);
+        simulation.ThrowWhatWasThrown();
       } catch (...) {
         SeedNotice::Print(seed);
         throw;
@@ -94,7 +97,8 @@ class Simulation {
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
 
   // Returns the node with this name, name@host, and starts it on the first use, with these options, but for those that
-  // are the simulation's own: clock, dispatcher, timers, defer, creation, network and log_sink. Throws an exception
+  // are the simulation's own: clock, dispatcher, timers, defer, creation, network and log_sink, and what is for threads
+  // that take turns: workers, policy, throughput, turn_time, turn_limit, search_time and stealing. Throws an exception
   // that says what is wrong with the name or the options.
   gen::Node& Node(std::string_view name, gen::NodeOptions options = {});
 
@@ -125,7 +129,8 @@ class Simulation {
 
   // -- plans --
 
-  // Calls `action` between two turns, when `time` has passed, or after `turns` turns from now.
+  // Calls `action` between two turns, when `time` has passed, or after `turns` turns from now. What it throws while a
+  // function of a node waits, as Call, is thrown by the next function that runs the simulation, or by ForSeeds.
   void After(std::chrono::nanoseconds time, std::function<void()> action);
   void AfterTurns(std::uint64_t turns, std::function<void()> action);
 
@@ -176,6 +181,8 @@ class Simulation {
   struct SimulatedNode;
 
   bool StepUntil(std::int64_t until);
+  bool StepInside(std::int64_t until) noexcept;
+  void ThrowWhatWasThrown();
   bool RunPlanned();
   void RunTurn(std::size_t ready);
   [[nodiscard]] std::int64_t NextTime() const;
@@ -195,6 +202,7 @@ class Simulation {
   std::multimap<std::int64_t, std::function<void()>> by_time_;
   std::multimap<std::uint64_t, std::function<void()>> by_turns_;
   std::deque<std::function<void()>> deferred_;
+  std::exception_ptr thrown_;  // by an action, while a function of a node waited
   std::vector<std::unique_ptr<SimulatedNode>> nodes_;
 };
 

@@ -169,6 +169,18 @@ gen::Inspection Unit::Inspect(std::vector<std::string> items) {
   return inspection == nullptr ? gen::Inspection() : std::move(*inspection);
 }
 
+bool Unit::EndLateRequest(std::int64_t until) {
+  const auto late =
+      std::min_element(host_.asked.begin(), host_.asked.end(),
+                       [](const auto& a, const auto& b) { return a.deadline < b.deadline; });
+  if (ended_ || late == host_.asked.end() || late->deadline > until ||
+      late->deadline == core::kNever)
+    return false;
+  host_.now = std::max(host_.now, late->deadline);
+  Answer(late->ref, gen::detail::MakeErrorResponse(gen::ErrTimeout));
+  return true;
+}
+
 void Unit::Advance(std::chrono::nanoseconds time) {
   constexpr int kMost = 10'000'000;
   const std::int64_t end = core::DeadlineAfter(host_.now, time);
@@ -180,7 +192,10 @@ void Unit::Advance(std::chrono::nanoseconds time) {
     }
     auto next = std::min_element(host_.planned.begin(), host_.planned.end(),
                                  [](const auto& a, const auto& b) { return a.at < b.at; });
-    if (next == host_.planned.end() || next->at > end || next->at == core::kNever) break;
+    const bool has_next =
+        next != host_.planned.end() && next->at <= end && next->at != core::kNever;
+    if (EndLateRequest(has_next ? std::min(next->at - 1, end) : end)) continue;
+    if (!has_next) break;
     UnitHost::Planned due = std::move(*next);
     host_.planned.erase(next);
     if (due.again ? *due.cancelled : std::exchange(*due.cancelled, true)) continue;

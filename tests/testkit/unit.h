@@ -137,8 +137,9 @@ class Unit {
   void Down(gen::PID pid, const gen::Reason& reason);
   void Exit(gen::PID pid, const gen::Reason& reason);
   [[nodiscard]] gen::Inspection Inspect(std::vector<std::string> items = {});
-  // Lets time pass: what the process has sent to itself with SendAfter arrives, the rest counts as sent. At a process
-  // that has ended nothing arrives. Throws std::logic_error after ten million arrivals, as of SendEvery without an end.
+  // Lets time pass: what the process has sent to itself with SendAfter arrives, the rest counts as sent, as does what
+  // it sends to itself at once. Requests that are open when their time-out is over are answered with kTimeout. At a
+  // process that has ended nothing arrives. Throws std::logic_error after ten million arrivals, as of SendEvery without an end.
   void Advance(std::chrono::nanoseconds time);
 
   // Sets the answer to calls and requests of type T that the process makes from now on: `answer(const T&)` returns the
@@ -185,6 +186,9 @@ class Unit {
       return gen::detail::MakeResponse(std::forward<T>(value));
     }
   }
+  // Answers the request whose time-out is over first, if that is not later than `until`. Returns false if there is
+  // none.
+  bool EndLateRequest(std::int64_t until);
   void Handle(gen::PID from, core::EnvelopePtr envelope);
   gen::Ref Request(gen::PID from, core::EnvelopePtr envelope);
   core::EnvelopePtr TakeAnswer(gen::Ref ref);  // null: there is none yet

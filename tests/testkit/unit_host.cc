@@ -67,9 +67,13 @@ gen::Result<core::EnvelopePtr> UnitHost::CallEnvelope(gen::PID, core::EnvelopePt
 }
 
 gen::Result<gen::Ref> UnitHost::RequestEnvelope(gen::PID to, core::EnvelopePtr& request,
-                                                std::chrono::nanoseconds) {
+                                                std::chrono::nanoseconds timeout) {
+  if (timeout.count() <= 0) {
+    return gen::Error(gen::ErrorCode::kIncorrect,
+                      fmt::format("timeout: {}, has to be more than 0", core::ExactTime(timeout)));
+  }
   const gen::Ref ref = MakeRef();
-  asked.push_back({to, ref, AnswerOf(*request)});
+  asked.push_back({to, ref, AnswerOf(*request), core::DeadlineAfter(now, timeout)});
   sent.push_back({to, std::move(request)});
   return ref;
 }

@@ -37,6 +37,7 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
     gen::PID to;
     gen::Ref ref;
     core::EnvelopePtr answer;  // null: not answered yet
+    std::int64_t deadline;     // core::kNever: none
   };
   struct Line {
     gen::LogLevel level = gen::LogLevel::kInfo;
