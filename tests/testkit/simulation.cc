@@ -276,8 +276,8 @@ void Simulation::RunFor(std::chrono::nanoseconds time) {
   const std::uint64_t since = turns_;
   const std::int64_t end = core::DeadlineAfter(clock_->Now(), time);
   steps_without_turn_ = 0;
-  ThrowWhatWasThrown();
   for (std::int64_t before = clock_->Now(); before < end;) {
+    ThrowWhatWasThrown();
     if (!StepUntil(end)) return;  // an infinite time does not pass
     CheckTurns(since, "Simulation::RunFor");
     const std::int64_t now = clock_->Now();
