@@ -62,6 +62,14 @@ const SimulationOptions& Checked(const SimulationOptions& options) {
   return options;
 }
 
+void PrintThrown(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (...) {
+    std::fprintf(stderr, "Simulation: a planned action threw %s\n", core::ThrownText().c_str());
+  }
+}
+
 // What is out of range is refused when the node starts.
 std::size_t StackBytes(const gen::NodeOptions& options) {
   constexpr std::size_t kLeast = 16 * 1024;
@@ -90,11 +98,7 @@ Simulation::~Simulation() {
   by_time_.clear();
   by_turns_.clear();
   for (auto& simulated : nodes_) simulated->node->Stop();
-  try {
-    ThrowWhatWasThrown();
-  } catch (...) {  // a test that has failed for this, or for something else
-    std::fprintf(stderr, "Simulation: a planned action threw %s\n", core::ThrownText().c_str());
-  }
+  if (thrown_ != nullptr) PrintThrown(thrown_);  // nothing has run the simulation since
 }
 
 gen::Node& Simulation::Node(std::string_view name, gen::NodeOptions options) {
@@ -167,17 +171,21 @@ std::chrono::nanoseconds Simulation::Now() const {
 
 bool Simulation::Step() {
   ThrowWhatWasThrown();
-  return StepUntil(core::kNever);
+  const bool has_more = StepUntil(core::kNever);
+  ThrowWhatWasThrown();
+  return has_more;
 }
 
 // For a function of a node that waits. An exception would leave it while the node still knows of it.
 bool Simulation::StepInside(std::int64_t until) noexcept {
   try {
-    return StepUntil(until);
+    if (StepUntil(until)) return true;
   } catch (...) {
     if (thrown_ == nullptr) thrown_ = std::current_exception();
     return true;
   }
+  if (thrown_ != nullptr) PrintThrown(thrown_);  // the wait may end the program for it
+  return false;
 }
 
 void Simulation::ThrowWhatWasThrown() {
@@ -276,9 +284,11 @@ void Simulation::RunFor(std::chrono::nanoseconds time) {
   const std::uint64_t since = turns_;
   const std::int64_t end = core::DeadlineAfter(clock_->Now(), time);
   steps_without_turn_ = 0;
+  ThrowWhatWasThrown();
   for (std::int64_t before = clock_->Now(); before < end;) {
+    const bool has_more = StepUntil(end);
     ThrowWhatWasThrown();
-    if (!StepUntil(end)) return;  // an infinite time does not pass
+    if (!has_more) return;  // an infinite time does not pass
     CheckTurns(since, "Simulation::RunFor");
     const std::int64_t now = clock_->Now();
     if (now != before && end != core::kNever) steps_without_turn_ = 0;  // it comes to its end

@@ -130,7 +130,8 @@ class Simulation {
   // -- plans --
 
   // Calls `action` between two turns, when `time` has passed, or after `turns` turns from now. What it throws while a
-  // function of a node waits, as Call, is thrown by the next function that runs the simulation, or by ForSeeds.
+  // function of a node waits, as Call, is thrown by the next function that runs the simulation, or by ForSeeds; the
+  // destructor only prints it.
   void After(std::chrono::nanoseconds time, std::function<void()> action);
   void AfterTurns(std::uint64_t turns, std::function<void()> action);
 

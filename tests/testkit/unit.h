@@ -139,7 +139,8 @@ class Unit {
   [[nodiscard]] gen::Inspection Inspect(std::vector<std::string> items = {});
   // Lets time pass: what the process has sent to itself with SendAfter arrives, the rest counts as sent, as does what
   // it sends to itself at once. Requests that are open when their time-out is over are answered with kTimeout. At a
-  // process that has ended nothing arrives. Throws std::logic_error after ten million arrivals, as of SendEvery without an end.
+  // process that has ended nothing arrives. Throws std::logic_error after ten million arrivals, as of SendEvery without
+  // an end.
   void Advance(std::chrono::nanoseconds time);
 
   // Sets the answer to calls and requests of type T that the process makes from now on: `answer(const T&)` returns the
