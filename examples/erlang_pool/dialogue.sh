@@ -24,8 +24,9 @@ trap 'kill "$epmd_pid" 2>/dev/null || true; wait "$epmd_pid" 2>/dev/null || true
 program=$(realpath "$1")
 escript "$here/dialogue.escript" "$program"
 # Alone, with an input that ends at once, and a log that nobody reads.
-exec 3</dev/null 4> >(exit)
-wait $!
+mkfifo "$HOME/unread"
+exec 3</dev/null 5<>"$HOME/unread"
+exec 4>"$HOME/unread" 5<&-
 RELEASE_COOKIE=secret "$program" "alone$$@127.0.0.1" <&3 2>&4
 if ((8#$(sed -n 's/^flags:[^0-9]*//p' /proc/self/fdinfo/3) & 8#4000)); then
   echo "dialogue.sh: its input is non-blocking now, also for others"

@@ -40,8 +40,12 @@ run() {
 }
 # open_unread FILE-DESCRIPTOR: opens it as a pipe that nobody reads any more.
 open_unread() {
-  eval "exec $1> >(exit)"
-  wait $!
+  local reader
+  mkfifo unread
+  exec {reader}<>unread
+  eval "exec $1>unread"
+  exec {reader}<&-
+  rm unread
 }
 # run_unread ARGUMENT...: as run, but nobody reads the output.
 run_unread() {
