@@ -32,10 +32,6 @@ Result<void> Messenger::SendResponseError(PID from, Ref ref, Error error) {
   return SendResponseEnvelope(from, ref, detail::MakeErrorResponse(std::move(error)));
 }
 
-MessagePriority Messenger::PriorityOf(const CallOptions& options) const noexcept {
-  return options.priority.value_or(DefaultPriority());
-}
-
 Result<void> Messenger::CheckTimeout(const CallOptions& options) {
   if (options.timeout > std::chrono::nanoseconds::zero()) return {};
   return Error(ErrorCode::kIncorrect,

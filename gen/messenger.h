@@ -106,9 +106,12 @@ class Messenger {
   //   or the error that the process answered with.
   template <class R = NamedByRequest, class T>
   Result<AnswerOf<T, R>> Call(const Target& to, T&& request, const CallOptions& options = {}) {
-    auto response = CallTarget(to, MakeRequest(std::forward<T>(request), options, to), options);
+    const PID* const pid = options.timeout.count() > 0 ? to.AsPID() : nullptr;
+    auto envelope = MakeRequest(std::forward<T>(request), options, to);
+    auto response = pid != nullptr ? CallEnvelope(*pid, std::move(envelope), options.timeout)
+                                   : CallTarget(to, std::move(envelope), options);
     if (!response) return std::move(response.error());
-    return detail::TakeResponse<AnswerOf<T, R>>(**response);
+    return detail::TakeAnswer<AnswerOf<T, R>>(**response);
   }
   template <class R = NamedByRequest, class T>
   Result<AnswerOf<T, R>> Call(const Target& to, T&& request, detail::BarePriority auto priority) {
@@ -146,6 +149,7 @@ class Messenger {
 
   // Sends `value` after `delay`, 0 or more (else kIncorrect). `priority`: none: the sender's. The handle cancels the
   // send and says whether that was in time. If the send fails when the time has come, the message counts as dropped.
+  // What a process sends to its own PID so is cancelled when the process ends.
   template <class T>
   Result<TimerHandle> SendAfter(const Target& to, T&& value, std::chrono::nanoseconds delay,
                                 std::optional<MessagePriority> priority = std::nullopt) {
@@ -159,12 +163,11 @@ class Messenger {
   }
 
   // Sends a copy of `value` after each `period`, more than 0, until the handle cancels it, the calling process ends, or
-  // the receiver ends if it was given as a PID or an alias of this node. The timers' thread makes the copies, so
-  // copying should be quick. After Cancel no tick is handled: one that waits in a mailbox is skipped, and counted as
-  // expired. The n-th tick is due n periods from now, without drift. At most one tick waits in a mailbox; those due
-  // meanwhile are left out. (Neither is so with a receiver on another node, one that stashes ticks, or workers that get
-  // copies of them.) `priority`: as of SendAfter. A tick whose
-  // receiver has no room, or does not exist, is counted as dropped. A tick has the trace id that the process has now.
+  // the receiver ends if it was given as a PID or an alias of this node. The timers' thread makes the copies. After
+  // Cancel no tick is handled: one that waits in a mailbox is skipped, and counted as expired. The n-th tick is due n
+  // periods from now, without drift. At most one tick waits in a mailbox; those due meanwhile are left out. (Neither is
+  // so with a receiver on another node, one that stashes ticks, or workers that get copies of them.) A tick without
+  // room or receiver counts as dropped. `priority`: as of SendAfter. Ticks have the trace id that the process has now.
   template <class T>
   Result<TimerHandle> SendEvery(const Target& to, T&& value, std::chrono::nanoseconds period,
                                 std::optional<MessagePriority> priority = std::nullopt) {
@@ -190,8 +193,7 @@ class Messenger {
   Result<void> SendResponseError(PID from, Ref ref, Error error);
 
   // -- without types --
-  // The process that a target means now.
-  [[nodiscard]] virtual Result<PID> Resolve(const Target& target) const = 0;
+  [[nodiscard]] virtual Result<PID> Resolve(const Target& target) const = 0;  // whom it means now
   // Returns the priority of messages sent without one: normal, or what a process has set.
   [[nodiscard]] MessagePriority DefaultPriority() const noexcept { return default_priority_; }
   [[nodiscard]] virtual TraceId Trace() const { return 0; }  // likewise: none
@@ -217,7 +219,8 @@ class Messenger {
     return core::MakeEnvelopeWith<StoredType<T>>(
         {.tag = to.Tag(), .trace = has_trace_ && options.trace == 0 ? Trace() : options.trace},
         static_cast<std::uint8_t>(EnvelopeKind::kRequest),
-        static_cast<core::Lane>(PriorityOf(options)), std::forward<T>(value));
+        static_cast<core::Lane>(options.priority.value_or(DefaultPriority())),
+        std::forward<T>(value));
   }
   template <class T>
   Result<void> SendOrGiveBack(const Target& to, core::EnvelopePtr envelope,
@@ -236,7 +239,6 @@ class Messenger {
     return sent;
   }
   static Result<void> CheckTimeout(const CallOptions& options);
-  [[nodiscard]] MessagePriority PriorityOf(const CallOptions& options) const noexcept;
   Result<core::EnvelopePtr> CallTarget(const Target& to, core::EnvelopePtr request,
                                        const CallOptions& options);
 

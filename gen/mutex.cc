@@ -5,7 +5,7 @@
 namespace ergon::gen {
 namespace {
 
-constinit thread_local int held_mutexes = 0;
+constinit thread_local int held_mutexes [[gnu::tls_model("initial-exec")]] = 0;
 
 // Out of line, with a clobber: handlers change threads between two calls, so the address of the
 // thread's counter must not be kept.

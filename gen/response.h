@@ -101,6 +101,13 @@ Result<R> TakeResponse(core::Envelope& response) {
     return UnexpectedType(response, *core::TypeOf<R>());
   }
 }
+// The same, of a response that may also be the error.
+template <class R>
+Result<R> TakeAnswer(core::Envelope& response) {
+  if (response.kind == static_cast<std::uint8_t>(EnvelopeKind::kError)) [[unlikely]]
+    return std::move(*response.ValueAs<Error>());
+  return TakeResponse<R>(response);
+}
 }  // namespace detail
 
 // A view of the answer or the error; valid until the handler returns.

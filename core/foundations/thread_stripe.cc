@@ -12,7 +12,7 @@ constexpr std::uint32_t kAllOwned = (std::uint32_t{1} << ThreadStripe::kOwned) -
 
 constinit std::atomic<std::uint32_t> owned{0};  // a bit for each stripe that has an owner
 constinit std::atomic<std::size_t> sharers{0};
-constinit thread_local std::size_t index_of_thread = kNone;
+constinit thread_local std::size_t index_of_thread [[gnu::tls_model("initial-exec")]] = kNone;
 
 std::size_t Share() noexcept {
   return ThreadStripe::kOwned +

@@ -2,8 +2,8 @@
 
 namespace ergon::core {
 
-AwaitOutcome AwaitState::TakeOutcome(Envelope*& response) noexcept {
-  // Acquire, in both: the response's content; partner: Finish. An outcome is changed by nobody else.
+AwaitOutcome AwaitState::TakeOther(Envelope*& response) noexcept {
+  // Acquire, in both: the content of a response that has come since; partner: Finish.
   std::uint64_t word = word_.load(std::memory_order_acquire);
   if (IsOutcome(word)) [[likely]] {
     word_.store(0, std::memory_order_relaxed);

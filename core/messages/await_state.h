@@ -68,7 +68,15 @@ class AwaitState {
     return IsOutcome(word_.load(std::memory_order_acquire));
   }
   // Returns the outcome and forgets it: the word is 0 afterwards. `response` is set for kResponse.
-  [[nodiscard]] AwaitOutcome TakeOutcome(Envelope*& response) noexcept;
+  [[nodiscard]] AwaitOutcome TakeOutcome(Envelope*& response) noexcept {
+    // Acquire: the response's content; partner: Finish. An outcome is changed by nobody else.
+    const std::uint64_t word = word_.load(std::memory_order_acquire);
+    if (word == 0 || (word & kTagMask) != 0) [[unlikely]]
+      return TakeOther(response);
+    word_.store(0, std::memory_order_relaxed);
+    response = reinterpret_cast<Envelope*>(static_cast<std::uintptr_t>(word));
+    return AwaitOutcome::kResponse;
+  }
 
   // -- any thread --
   // Returns the id of a wait that may be going on, or 0. Sequentially consistent, as TryPark; partner: WaitTimer.
@@ -94,8 +102,14 @@ class AwaitState {
   }
   // Delivers the response, and passes its ownership unless the result is kIgnored.
   [[nodiscard]] CompleteOutcome Complete(std::uint64_t id, Envelope* response) noexcept {
-    const auto word = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(response));
-    return Finish(id, word, word);
+    const auto outcome = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(response));
+    // One round of Finish, for nearly all of them.
+    std::uint64_t word = word_.load(std::memory_order_acquire);
+    if ((word & kTagMask) == kParked && IdOf(word) == id &&
+        word_.compare_exchange_strong(word, outcome, std::memory_order_acq_rel,
+                                      std::memory_order_acquire)) [[likely]]
+      return CompleteOutcome::kMustSchedule;
+    return Finish(id, outcome, outcome);
   }
   // Ends the wait with that id as expired.
   [[nodiscard]] CompleteOutcome Expire(std::uint64_t id) noexcept {
@@ -128,6 +142,8 @@ class AwaitState {
     }
     return false;
   }
+  // TakeOutcome, unless there is a response.
+  AwaitOutcome TakeOther(Envelope*& response) noexcept;
   CompleteOutcome Finish(std::uint64_t id, std::uint64_t outcome, std::uint64_t if_begun) noexcept;
 
   std::atomic<std::uint64_t> word_{0};

@@ -90,7 +90,11 @@ Envelope* DispatchState::Close() noexcept {
 }
 
 void DispatchState::Open(bool redirected) noexcept {
-  (void)Replace(kClosed, redirected ? kRedirectedBusy : kBusy);
+  // Nobody else changes the word of a closed lane.
+  const std::uint64_t word = word_.load(std::memory_order_relaxed);
+  if ((word & kTopMask) != kClosed) return;
+  word_.store((word & ~kTopMask) | (redirected ? kRedirectedBusy : kBusy),
+              std::memory_order_release);  // partner: Push
 }
 
 }  // namespace ergon::core

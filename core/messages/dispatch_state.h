@@ -138,6 +138,14 @@ class DispatchState {
   [[nodiscard]] std::uint32_t CountApprox() const noexcept {
     return static_cast<std::uint32_t>(word_.load(std::memory_order_relaxed) >> kTopBits);
   }
+  // Returns the number of the next push, modulo 2^22 and with bit 31 set; 0 if the lane is redirected. One look at the
+  // word, which the next push needs anyway. May be called from any thread.
+  [[nodiscard]] std::uint32_t NextNumber() const noexcept {
+    const std::uint64_t word = word_.load(std::memory_order_relaxed);
+    const std::uint64_t top = word & kTopMask;
+    if (top == kRedirectedIdle || top == kRedirectedBusy) return 0;
+    return ((static_cast<std::uint32_t>(word >> kTopBits) + 1) & kCountMask) | kIsNumber;
+  }
   // Returns whether no thread has the right to run the process, and no thread has to schedule it. Any thread.
   [[nodiscard]] bool IsIdle() const noexcept {
     const std::uint64_t top = word_.load(std::memory_order_relaxed) & kTopMask;
@@ -159,6 +167,7 @@ class DispatchState {
   friend struct MailboxLayout;
 
   static constexpr int kTopBits = 64 - kCountBits;
+  static constexpr std::uint32_t kIsNumber = std::uint32_t{1} << 31;
   static constexpr std::uint64_t kTopMask = (std::uint64_t{1} << kTopBits) - 1;
   static constexpr std::uint64_t kOnePush = std::uint64_t{1} << kTopBits;
   static constexpr std::uint64_t kBusy = 0;

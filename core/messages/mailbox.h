@@ -70,6 +70,8 @@ class Mailbox {
     return ((state_.CountApprox() - taken) & DispatchState::kCountMask) +
            queued_.load(std::memory_order_relaxed);
   }
+  // Returns the number of the next message that is pushed to Main; 0: none, it is redirected. See DispatchState.
+  [[nodiscard]] std::uint32_t NextNumber() const noexcept { return state_.NextNumber(); }
   // Returns how many Main messages were popped so far, modulo 2^32.
   [[nodiscard]] std::uint32_t TakenApprox() const noexcept {
     return taken_.load(std::memory_order_acquire);  // partner: Pop

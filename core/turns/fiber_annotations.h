@@ -70,13 +70,12 @@ inline void StartSwitch(void** fake_stack, const void* to_stack, std::size_t to_
     __tsan_switch_to_fiber(to_tsan, 0);
 }
 
-// First thing after the jump; reports the bounds of the stack that was left (0 without ASan).
-inline void FinishSwitch(void* fake_stack, const void** from_stack, std::size_t* from_bytes) {
-  *from_stack = nullptr;
-  *from_bytes = 0;
-  if (__sanitizer_finish_switch_fiber != nullptr) [[unlikely]] {
-    __sanitizer_finish_switch_fiber(fake_stack, from_stack, from_bytes);
-  }
+// First thing after the jump. Returns whether the sanitizer has told the bounds of the stack that was left.
+inline bool FinishSwitch(void* fake_stack, const void** from_stack, std::size_t* from_bytes) {
+  if (__sanitizer_finish_switch_fiber == nullptr) [[likely]]
+    return false;
+  __sanitizer_finish_switch_fiber(fake_stack, from_stack, from_bytes);
+  return true;
 }
 
 // Valgrind takes a jump between two stacks that lie close together for a very large frame, unless it knows the stacks.

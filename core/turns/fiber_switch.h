@@ -65,10 +65,10 @@ struct Fiber::Handover {
   Fiber& from = handover.from;
   from.context_ = from_context;
   std::memcpy(thread_exceptions_, exceptions_, sizeof(exceptions_));
-  const void* from_stack;
-  std::size_t from_bytes;
-  sanitizers::FinishSwitch(fake_stack_, &from_stack, &from_bytes);
-  if (from.mapping_ == nullptr) {  // a thread's own stack: only the sanitizer knows its bounds
+  const void* from_stack = nullptr;
+  std::size_t from_bytes = 0;
+  if (sanitizers::FinishSwitch(fake_stack_, &from_stack, &from_bytes) && from.mapping_ == nullptr) {
+    // A thread's own stack: only the sanitizer knows its bounds.
     from.stack_ = from_stack;
     from.stack_bytes_ = from_bytes;
   }

@@ -11,22 +11,11 @@
 
 namespace ergon::core {
 
-constinit thread_local Worker* detail::current_worker = nullptr;
+constinit thread_local Worker* detail::current_worker [[gnu::tls_model("initial-exec")]] = nullptr;
 
 namespace {
 
 constinit Roster g_workers;
-
-struct ParkRequest {
-  Worker::ParkHook hook;
-  void* context;
-};
-
-void CallParkHook(void* context, Fiber& from, Fiber&) {
-  // Copied, because the hook may let the parked fiber run, on whose stack the request lives.
-  const ParkRequest request = *static_cast<ParkRequest*>(context);
-  request.hook(request.context, from);
-}
 
 void DoNothing(void*, Fiber&, Fiber&) {}
 
@@ -62,8 +51,9 @@ const Fiber* Worker::CurrentFiber() noexcept {
   from.SwitchInPlace(to, after, context);
 }
 
-bool Worker::Park(ParkHook hook, void* context) {
-  Worker* worker = Current();
+// Out of line: what is read of the thread is not read again behind the switch.
+[[gnu::noinline]] bool Worker::Park(ParkHook hook, void* context) {
+  Worker* worker = CurrentInPlace();
   if (worker == nullptr) Fatal("Worker::Park", "called outside of a turn");
   Fiber& self = *worker->current_;
   Fiber* next = worker->fibers_.Get();
@@ -73,15 +63,14 @@ bool Worker::Park(ParkHook hook, void* context) {
     CallUser("AfterTurn of the hooks",
              [&] { hooks->AfterTurn(*self.turn_of_, worker->index_, TurnEnd::kIdle); });
   }
-  ParkRequest request{hook, context};
-  Switch(self, *next, &CallParkHook, &request);
+  Switch(self, *next, hook, context);
   return true;
 }
 
 void Worker::RequeueParked(Schedulable& schedulable) { Current()->Requeue(schedulable); }
 
 TurnEnd Worker::Resume(Fiber& fiber) {
-  Worker* worker = Current();
+  Worker* worker = CurrentInPlace();
   if (worker == nullptr) Fatal("Worker::Resume", "called outside of a turn");
   worker->resumed_ = &fiber;
   return TurnEnd::kResumes;

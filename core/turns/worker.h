@@ -30,8 +30,8 @@ struct DispatcherStats;
 
 class Worker {
  public:
-  // Runs on another fiber of the same worker, after the context of `fiber` has been saved.
-  using ParkHook = void (*)(void* context, Fiber& fiber);
+  // Runs on another fiber of the same worker, `to`, after the context of `fiber` has been saved.
+  using ParkHook = void (*)(void* context, Fiber& fiber, Fiber& to);
 
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;

@@ -17,14 +17,12 @@ class CallEdges {
   CallEdges(const Addresses& addresses, PendingCalls& pending_calls)
       : addresses_(addresses), pending_calls_(pending_calls) {}
 
-  // Returns the number of a Main-lane message that is sent to a process now, compared with those that the process has
-  // taken out of its mailbox; 0: not known. Only about right when other senders are active.
+  // Returns the number of a Main-lane message that is sent to a process now, of those that were sent to it, modulo 2^22
+  // and with a bit that says that there is one; 0: not known. Only about right when other senders are active.
   [[nodiscard]] static std::uint32_t TicketOf(const ProcessSlot* to,
                                               const core::Envelope& envelope) {
-    if (to == nullptr || envelope.lane != core::Lane::kMain || to->mailbox().IsRedirected()) {
-      return 0;
-    }
-    return to->mailbox().TakenApprox() + to->mailbox().MainDepthApprox() + 1;
+    if (to == nullptr || envelope.lane != core::Lane::kMain) return 0;
+    return to->mailbox().NextNumber();
   }
   // Notes that a request goes to a worker of the pool that it was sent to.
   void Redirect(gen::PID worker, const core::Envelope& request);

@@ -147,7 +147,8 @@ std::string Descriptions::ActivityOf(const ProcessSlot& process, const CallEdge:
   }
   if (reached) return text;
   const std::uint64_t waiting = process.MainMessagesApprox();
-  const std::uint32_t position = call.ticket - process.mailbox().TakenApprox();
+  const std::uint32_t position =
+      (call.ticket - process.mailbox().TakenApprox()) & core::DispatchState::kCountMask;
   if (call.ticket != 0 && position != 0 && position <= waiting) {
     text += fmt::format("; the request is at about position {} of its mailbox", position);
   } else if (waiting != 0) {

@@ -11,7 +11,7 @@
 namespace ergon::node {
 
 // On the worker, with the right to run.
-void ProcessRunner::LendHook(void* context, core::Fiber& fiber) {
+void ProcessRunner::LendHook(void* context, core::Fiber& fiber, core::Fiber& /*to*/) {
   auto* process = static_cast<ProcessRunner*>(context);
   process->parked_ = &fiber;
   process->yielded_ = true;
@@ -19,7 +19,7 @@ void ProcessRunner::LendHook(void* context, core::Fiber& fiber) {
 }
 
 // On the lent thread. Nobody else may find the process on a dispatcher that is given away.
-void ProcessRunner::ReturnHook(void* context, core::Fiber& fiber) {
+void ProcessRunner::ReturnHook(void* context, core::Fiber& fiber, core::Fiber& /*to*/) {
   auto* process = static_cast<ProcessRunner*>(context);
   const Rooms& rooms = process->rooms_;
   core::Dispatcher& lent = *process->dispatcher_;

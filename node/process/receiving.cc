@@ -166,7 +166,7 @@ bool Receiving::GaveWay() {
   return true;
 }
 
-void Receiving::ParkHook(void* context, core::Fiber& fiber) {
+void Receiving::ParkHook(void* context, core::Fiber& fiber, core::Fiber& /*to*/) {
   auto* process = static_cast<ProcessRunner*>(context);
   process->parked_ = &fiber;
   process->yielded_ = true;  // whatever makes it run goes on with the function

@@ -32,7 +32,7 @@ class Receiving {
 
  private:
   static PassedOver& Of(ProcessRunner& process);
-  static void ParkHook(void* context, core::Fiber& fiber);
+  static void ParkHook(void* context, core::Fiber& fiber, core::Fiber& to);
 
   // Handles the oldest of the envelopes passed over that the receiver wants, if there is one.
   void LookAtPassedOver(gen::Receiver& receiver);

@@ -221,15 +221,15 @@ class ProcessRunner : public ProcessSlot {
   bool SettleParked();
   void AnswerInspections();
   struct ParkedWait;
-  static void ParkHook(void* context, core::Fiber& fiber);
-  static void YieldHook(void* context, core::Fiber& fiber);
-  bool ParkReady(void (*hook)(void* context, core::Fiber& fiber));  // it waits for a thread alone
+  static void ParkHook(void* context, core::Fiber& fiber, core::Fiber& to);
+  static void YieldHook(void* context, core::Fiber& fiber, core::Fiber& to);
+  bool ParkReady(decltype(&ParkHook) hook);  // it waits for a thread alone
   [[gnu::cold]] void MakeWaitTimer();
   // -- blocking.cc --
   bool BeginBlocking() noexcept;
   void EndBlocking() noexcept;
-  static void LendHook(void* context, core::Fiber& fiber);
-  static void ReturnHook(void* context, core::Fiber& fiber);
+  static void LendHook(void* context, core::Fiber& fiber, core::Fiber& to);
+  static void ReturnHook(void* context, core::Fiber& fiber, core::Fiber& to);
   // -- end.cc --
   void Finish(const gen::Reason& reason);
   void RunTerminate(const gen::Reason& reason);

@@ -66,13 +66,21 @@ struct ProcessRunner::ParkedWait {
   std::int64_t deadline;
 };
 
-void ProcessRunner::ParkHook(void* context, core::Fiber& fiber) {
+void ProcessRunner::ParkHook(void* context, core::Fiber& fiber, core::Fiber& /*to*/) {
   const ParkedWait wait = *static_cast<const ParkedWait*>(context);  // lives on the parked stack
-  wait.process->parked_ = &fiber;
-  if (wait.process->SettleParked()) {
+  ProcessRunner& process = *wait.process;
+  process.parked_ = &fiber;
+  // The looks of SettleParked, in its order, for nearly all waits: nothing urgent is there.
+  const bool is_quiet = process.interruption_ == Interruption::kSignals && !process.is_asked_ &&
+                        !process.IsKilled() && !process.mailbox_.MayHaveUrgent();
+  const bool is_over =
+      is_quiet && process.await_.TryPark()
+          ? process.mailbox_.HasExpress() && process.await_.Unpark() && process.SettleParked()
+          : process.SettleParked();
+  if (is_over) {
     // It waits on when it has answered, without coming by here again.
-    if (wait.process->is_asked_ && wait.timer != nullptr) wait.timer->Cover(wait.deadline);
-    wait.process->Schedule();
+    if (process.is_asked_ && wait.timer != nullptr) wait.timer->Cover(wait.deadline);
+    process.Schedule();
   } else if (wait.timer != nullptr) {
     wait.timer->Cover(wait.deadline);
   }
@@ -252,7 +260,7 @@ bool ProcessRunner::ParkReady(core::Worker::ParkHook hook) {
   return parked;
 }
 
-void ProcessRunner::YieldHook(void* context, core::Fiber& fiber) {
+void ProcessRunner::YieldHook(void* context, core::Fiber& fiber, core::Fiber& /*to*/) {
   auto* process = static_cast<ProcessRunner*>(context);
   process->parked_ = &fiber;
   process->yielded_ = true;

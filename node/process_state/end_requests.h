@@ -47,12 +47,13 @@ class EndRequests {
 
   // -- the process itself --
 
-  // For a process that begins: what was noted for those before it is forgotten. Notes for these may still come.
+  // For a process that begins: what was noted for those before it is forgotten. Notes for these may still come. Relaxed,
+  // as nobody has its PID yet: whoever gets that sees what was done before.
   void Begin(std::uint32_t generation) noexcept {
     killed_.store(generation - 1, std::memory_order_relaxed);
     stopping_.store(generation - 1, std::memory_order_relaxed);
-    trap_exit_.store(false, std::memory_order_seq_cst);
-    heeds_exits_.store(false, std::memory_order_seq_cst);
+    trap_exit_.store(false, std::memory_order_relaxed);
+    heeds_exits_.store(false, std::memory_order_relaxed);
   }
 
   [[nodiscard]] bool TrapsExits() const noexcept {

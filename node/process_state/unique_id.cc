@@ -16,7 +16,7 @@ struct Block {
   std::uint64_t next;
   std::uint64_t end;
 };
-constinit thread_local Block block{0, 0};
+constinit thread_local Block block [[gnu::tls_model("initial-exec")]]{0, 0};
 
 constexpr int kRounds = 4;
 constexpr std::uint64_t kHalf = 0x7fff'ffff;  // 31 bits

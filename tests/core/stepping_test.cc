@@ -187,7 +187,7 @@ TEST_CASE("stepping: misuse aborts") {
           dispatcher.Schedule(turn);
           dispatcher.RunOne();
         }) == SIGABRT);
-  CHECK(SignalOf([] { (void)Worker::Park([](void*, Fiber&) {}, nullptr); }) == SIGABRT);
+  CHECK(SignalOf([] { (void)Worker::Park([](void*, Fiber&, Fiber&) {}, nullptr); }) == SIGABRT);
 }
 
 }  // namespace

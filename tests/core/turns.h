@@ -84,7 +84,8 @@ class Task final : public Schedulable {
   // Inside the body: parks until Wake has been called once. False if there is no stack.
   [[nodiscard]] bool Block() {
     return Worker::Park(
-        [](void* context, Fiber& fiber) { static_cast<Task*>(context)->Parked(fiber); }, this);
+        [](void* context, Fiber& fiber, Fiber&) { static_cast<Task*>(context)->Parked(fiber); },
+        this);
   }
 
   // Any thread; once for each Block.
