@@ -24,6 +24,7 @@
 #include <ergon/node/process/runner.h>
 #include <ergon/node/process/try_log.h>
 #include <ergon/node/spawning/population.h>
+#include <ergon/node/timers/delayed_sends.h>
 #include <ergon/node/timers/periodic_sends.h>
 
 namespace ergon::node {
@@ -82,6 +83,13 @@ void LeaveGroups(const ProcessRunner& process) {
   if (groups != nullptr) process.rooms().groups.Release(process.Self(), *groups);
 }
 
+void ReleaseExtras(const ProcessRunner& process) {
+  ProcessExtras* const extras = process.ExtrasIfAny();
+  if (extras == nullptr) return;
+  extras->environment.reset();
+  if (extras->wait_timer != nullptr) extras->wait_timer->Withdraw();
+}
+
 // What was on its way to a worker when that ended. False: it has not come by a pool, or there is none any more.
 bool ReturnToPool(const Rooms& rooms, gen::PID worker, core::EnvelopePtr& envelope) {
   if (!IsRouted(*envelope) || IsRequest(*envelope)) return false;
@@ -134,13 +142,11 @@ void ProcessRunner::Finish(const gen::Reason& reason) {
   if (ProcessCold* const cold = ColdIfAny()) ReleaseFeatures(*cold, reason);
   // First: what a destructor sends is from this process, and not from the next one in the slot.
   behavior_.reset();
+  if (ProcessExtras* const extras = ExtrasIfAny()) rooms_.delayed_sends.End(extras->own_sends);
   // Only the process writes them. Release; partner: IsYetToEnd, which then finds that it is terminating, and the step.
   end_step_.store(EndStep::kPidGone, std::memory_order_release);
   generation_.store(generation_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  if (ProcessExtras* const extras = ExtrasIfAny()) {
-    extras->environment.reset();
-    if (extras->wait_timer != nullptr) extras->wait_timer->Withdraw();
-  }
+  ReleaseExtras(*this);
   // Notices first, answers afterwards: a caller that learns of the end finds the others informed.
   // The heir, or a parent, may end as soon as it knows: whoever watches both learns of this end first.
   if (closed) rooms_.relations.TellWatchers(*closed, reason);

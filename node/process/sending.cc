@@ -157,7 +157,9 @@ gen::Result<gen::TimerHandle> Process::SendEnvelopeAfter(const gen::Target& to,
   return InTurn("SendAfter", [&] {
     envelope->from = Self().ToAddress();
     marks_.ApplyTrace(*envelope, *this);
-    return rooms_.delayed_sends.Start(to, envelope, delay);
+    const gen::PID* const pid = to.AsPID();
+    const bool is_own = pid != nullptr && *pid == Self();
+    return rooms_.delayed_sends.Start(to, envelope, delay, is_own ? &Extras().own_sends : nullptr);
   });
 }
 

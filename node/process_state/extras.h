@@ -1,4 +1,4 @@
-// The part of a process that only some need: those that call, spawn, log, or have an environment.
+// The part of a process that only some need: those that call, spawn, log, set timers, or have an environment.
 //
 // It belongs to a slot, not to a process: made when first needed, never freed while the node lives. So any thread may
 // look at it at any time.
@@ -13,6 +13,7 @@
 #include <ergon/gen/log.h>
 #include <ergon/node/process_state/call_edge.h>
 #include <ergon/node/process_state/environments.h>
+#include <ergon/node/process_state/own_sends.h>
 
 namespace ergon::node {
 
@@ -37,6 +38,7 @@ struct ProcessExtras {
   // The id of the child whose Init runs inside this process's turn, or 0. A signal that ends this process ends that
   // child, too, so that an Init that waits does not delay the end; see ProcessRunner::HeedParents.
   std::atomic<std::uint64_t> starting_child{0};
+  OwnSends own_sends;
   SharedEnvironment environment;  // null: nothing; see ProcessSlot::environment
   SlotLog log;
 };

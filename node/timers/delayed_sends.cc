@@ -37,16 +37,19 @@ struct EnvelopeMemory {
 }  // namespace
 
 // A message on its way through time. Holds itself until it was sent or cancelled.
-class DelayedSends::DelayedSend final : public gen::TimerHandle::State {
+class DelayedSends::DelayedSend final : public gen::TimerHandle::State, public OwnSends::Entry {
  public:
-  DelayedSend(const DelayedSends& parts, const gen::Target& to, core::EnvelopePtr envelope)
-      : parts_(parts), to_(to), envelope_(std::move(envelope)) {}
+  DelayedSend(const DelayedSends& parts, const gen::Target& to, core::EnvelopePtr envelope,
+              OwnSends* own)
+      : parts_(parts), to_(to), own_(own), envelope_(std::move(envelope)) {}
 
   static std::shared_ptr<DelayedSend> Start(const DelayedSends& parts, const gen::Target& to,
-                                            core::EnvelopePtr envelope, std::int64_t deadline) {
+                                            core::EnvelopePtr envelope, std::int64_t deadline,
+                                            OwnSends* own) {
     auto send = std::allocate_shared<DelayedSend>(EnvelopeMemory<DelayedSend>(), parts, to,
-                                                  std::move(envelope));
+                                                  std::move(envelope), own);
     send->self_ = send;
+    if (own != nullptr) own->Add(*send);
     send->timer_.fire = &DelayedSend::Fire;
     send->timer_.context = send.get();
     parts.timers_.Arm(send->timer_, deadline);
@@ -57,15 +60,29 @@ class DelayedSends::DelayedSend final : public gen::TimerHandle::State {
   // Returns the message, which will not be sent; null: it is too late.
   core::EnvelopePtr Withdraw() {
     if (finished_.exchange(true)) return nullptr;
+    if (own_ != nullptr) own_->Remove(*this);
     core::EnvelopePtr envelope = std::move(envelope_);
     // If the timer fires just now, Fire lets go of this, otherwise nobody else.
     if (parts_.timers_.Disarm(timer_)) self_.reset();
     return envelope;
   }
+  // Cancels one that has just been taken from the list of its process, and returns what is to be destroyed without its
+  // lock. Under that lock, for which Fire waits: only so it is there until this returns.
+  struct Rest {
+    core::EnvelopePtr envelope;
+    std::shared_ptr<DelayedSend> self;
+  };
+  Rest End() {
+    if (finished_.exchange(true)) return {};
+    core::EnvelopePtr envelope = std::move(envelope_);
+    if (!parts_.timers_.Disarm(timer_)) return {std::move(envelope), nullptr};
+    return {std::move(envelope), std::move(self_)};
+  }
 
  private:
   static void Fire(void* context, std::uint64_t) {
     const auto send = std::move(static_cast<DelayedSend*>(context)->self_);
+    if (send->own_ != nullptr) send->own_->Remove(*send);
     if (send->finished_.exchange(true)) return;
     const DelayedSends& parts = send->parts_;
     // From here on it counts, whatever becomes of it: its sender will hear no more of it.
@@ -81,6 +98,7 @@ class DelayedSends::DelayedSend final : public gen::TimerHandle::State {
 
   const DelayedSends& parts_;
   const gen::Target to_;
+  OwnSends* const own_;  // null: it is on no list
   core::EnvelopePtr envelope_;
   core::Timer timer_;
   std::atomic<bool> finished_{false};  // whoever sets it decides: sent or cancelled
@@ -89,12 +107,12 @@ class DelayedSends::DelayedSend final : public gen::TimerHandle::State {
 
 gen::Result<gen::TimerHandle> DelayedSends::Start(const gen::Target& to,
                                                   core::EnvelopePtr& envelope,
-                                                  std::chrono::nanoseconds delay) {
+                                                  std::chrono::nanoseconds delay, OwnSends* own) {
   auto checked = CheckNotNegative("delay", delay);
   if (!checked) return std::move(checked.error());
   if (addresses_.IsStopped()) return gen::ErrNodeTerminated;
-  const auto send =
-      DelayedSend::Start(*this, to, std::move(envelope), core::DeadlineAfter(clock_.Now(), delay));
+  const auto send = DelayedSend::Start(*this, to, std::move(envelope),
+                                       core::DeadlineAfter(clock_.Now(), delay), own);
   // Armed after the last firing (Shutdown) it would never go. The timer queue's locks
   // order the two: a timer that the last firing has not seen sees the flag.
   if (addresses_.IsStopped()) {
@@ -102,6 +120,15 @@ gen::Result<gen::TimerHandle> DelayedSends::Start(const gen::Target& to,
     if (envelope != nullptr) return gen::ErrNodeTerminated;
   }
   return gen::TimerHandle(send);
+}
+
+void DelayedSends::End(OwnSends& own) {
+  own.BeginToEnd();
+  DelayedSend::Rest rest;
+  while (own.TakeEnding(
+      [&](OwnSends::Entry& entry) { rest = static_cast<DelayedSend&>(entry).End(); })) {
+    rest = {};
+  }
 }
 
 }  // namespace ergon::node

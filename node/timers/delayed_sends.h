@@ -12,6 +12,7 @@
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/message_totals.h>
+#include <ergon/node/process_state/own_sends.h>
 
 namespace ergon::node {
 
@@ -27,8 +28,11 @@ class DelayedSends {
         timers_(timers),
         clock_(clock) {}
 
+  // `own`: those of the process to which this one goes, if that sends it itself; else null.
   gen::Result<gen::TimerHandle> Start(const gen::Target& to, core::EnvelopePtr& envelope,
-                                      std::chrono::nanoseconds delay);
+                                      std::chrono::nanoseconds delay, OwnSends* own = nullptr);
+  // Cancels those of a process that ends.
+  void End(OwnSends& own);
 
  private:
   class DelayedSend;

@@ -139,6 +139,53 @@ TEST_CASE("timers: to a process that is gone by then") {
   CHECK(t.node.Info().dropped_terminated == 2);
 }
 
+TEST_CASE("timers: what a process sends to itself for later is cancelled when it ends") {
+  const kit::ManualTime time;
+  TestNode t(time.Into());
+  const gen::PID pid = t.Spawn();
+  const gen::PID other = t.Spawn();
+  auto token = std::make_shared<int>(1);
+  std::vector<gen::TimerHandle> handles;
+  REQUIRE(t.Run(pid, [&](Subject& self) {
+    for (int i = 0; i < 3; ++i) {
+      handles.push_back(self.SendAfter(self.Self(), std::shared_ptr<int>(token), 1h).value());
+    }
+    handles.push_back(self.SendAfter(other, 1, 1h).value());  // somebody waits for that one
+    CHECK(handles[1].Cancel());
+  }));
+  CHECK(t.node.Info().timers == 3);
+  CHECK(t.node.Kill(pid));
+  CHECK(t.Ended(pid));
+  CHECK(t.node.Info().timers == 1);
+  CHECK(token.use_count() == 1);
+  for (int i = 0; i < 3; ++i) CHECK(!handles[i].Cancel());
+  CHECK(handles[3].Cancel());
+  time.Pass(1h);
+  CHECK(t.node.Info().dropped_terminated == 0);
+}
+
+TEST_CASE("timers: own ones fire, are cancelled, and end with their process, all at once") {
+  TestNode t;
+  auto token = std::make_shared<int>(1);
+  for (int round = 0; round < kit::Scaled(2'000); ++round) {
+    const gen::PID pid = t.Spawn();
+    std::vector<gen::TimerHandle> handles;
+    REQUIRE(t.Run(pid, [&](Subject& self) {
+      for (int i = 0; i < 4; ++i) {
+        const auto delay = std::chrono::microseconds(30 * i);
+        handles.push_back(self.SendAfter(self.Self(), std::shared_ptr<int>(token), delay).value());
+      }
+    }));
+    std::thread canceller([&] {
+      for (const auto& handle : handles) (void)handle.Cancel();
+    });
+    CHECK(t.node.Kill(pid));
+    CHECK(t.Ended(pid));
+    canceller.join();
+  }
+  CHECK(kit::Eventually([&] { return t.node.Info().timers == 0 && token.use_count() == 1; }));
+}
+
 TEST_CASE("timers: pending at Stop, and handles that outlive the node") {
   std::vector<gen::TimerHandle> handles;
   {
