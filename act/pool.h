@@ -85,9 +85,9 @@ class PoolRunner;
 //   messages_handled         by workers, also those that have ended. If a worker is a pool: all that it has come to an
 //                            end with, also what it has lost or refused (its own numbers say how much), and each copy
 //                            of a broadcast
-//   messages_expired         requests that were skipped because their caller had stopped waiting; they
-//                            count as handled, those in the pool's own mailbox as unhandled. Those that workers of
-//                            workers have skipped are not counted
+//   messages_expired         requests that were skipped because their time was up, or because their callers on other
+//                            nodes had stopped waiting; they count as handled, those in the pool's own mailbox as
+//                            unhandled. Those that workers of workers have skipped are not counted
 //   messages_salvaged        taken over from workers that had ended
 //   messages_drained         handled by workers after RemoveWorkers had taken them out
 //   messages_lost            accepted but not handled, the sum of

@@ -41,10 +41,10 @@ struct PoolStats {
   std::uint64_t worker_restarts = 0;  // replacements made
 
   // Workers:
-  std::uint64_t size = 0;   // including those being replaced
-  std::uint64_t ready = 0;  // this and the next two: of `size`
-  std::uint64_t busy =
-      0;  // in a handler or in Init, or about to be; or ended, and not cleared up yet
+  std::uint64_t size = 0;  // including those being replaced
+  // Of `size`. Busy: in a handler or in Init, or about to be; or ended, and not cleared up yet.
+  std::uint64_t ready = 0;
+  std::uint64_t busy = 0;
   std::uint64_t starting = 0;
   // Taken out by RemoveWorkers, handling what they have queued: counted here only, busy or not.
   std::uint64_t leaving = 0;
@@ -54,10 +54,10 @@ struct PoolStats {
   std::uint64_t forwarded = 0;  // accepted for the workers, each counted once
   std::uint64_t unhandled =
       0;  // refused or dropped: all were full, too slow, or the pool was ending
-  std::uint64_t overloaded = 0;  // of those, refused because of PoolOptions::admission_limit
-  std::uint64_t queued = 0;      // waiting, at workers and at the pool
-  std::uint64_t handled = 0;     // by workers, also those that have ended
-  std::uint64_t expired = 0;  // requests that were skipped because their caller had stopped waiting
+  std::uint64_t overloaded = 0;    // of those, refused because of PoolOptions::admission_limit
+  std::uint64_t queued = 0;        // waiting, at workers and at the pool
+  std::uint64_t handled = 0;       // by workers, also those that have ended
+  std::uint64_t expired = 0;       // requests that were skipped: see "messages_expired" in pool.h
   std::uint64_t salvaged = 0;      // taken over from workers that had ended
   std::uint64_t drained = 0;       // handled by workers after RemoveWorkers had taken them out
   std::uint64_t lost_crashed = 0;  // being handled when the worker failed

@@ -146,6 +146,7 @@ bool PoolBroadcastForwarder::Ask(Held& message) {
   std::vector<core::EnvelopePtr> copies = std::move(message.copies);
   const bool is_marked = IsMarked(*message.envelope);  // by an outer pool
   const std::chrono::nanoseconds time = TimeFor(*message.envelope);
+  if (questions_.size() >= questions_limit_) ForgetAbandoned();
   const std::uint64_t number = ++last_question_;
   const gen::PID caller = SenderOf(*message.envelope);
   Question& question = questions_[number];
@@ -207,6 +208,17 @@ void PoolBroadcastForwarder::Reply(std::uint64_t number) {
   Question& question = node.mapped();
   // A caller that has stopped waiting is everyday life.
   (void)host_.SendResponse(question.from, question.ref, std::move(question.answers));
+}
+
+void PoolBroadcastForwarder::ForgetAbandoned() {
+  std::erase_if(asked_, [this](const auto& asked) {
+    const auto found = questions_.find(asked.second.question);
+    Question& question = found->second;
+    if (!host_.ForgetIfAbandoned(asked.first, question.from, question.ref)) return false;
+    if (--question.open == 0) questions_.erase(found);
+    return true;
+  });
+  questions_limit_ = 2 * questions_.size() + kQuestions;
 }
 
 // -- workers

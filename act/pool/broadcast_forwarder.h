@@ -53,6 +53,7 @@ class PoolBroadcastForwarder final : public PoolForwarder {
     BroadcastAnswers answers;
     std::size_t open = 0;
   };
+  static constexpr std::size_t kQuestions = 64;
   struct Asked {
     std::uint64_t question = 0;
     std::size_t entry = 0;
@@ -79,6 +80,8 @@ class PoolBroadcastForwarder final : public PoolForwarder {
   // Returns whether a message waits for workers that are full; see kRetry.
   [[nodiscard]] bool NeedsRetry() const;
   void Reply(std::uint64_t number);
+  // Forgets each request that was made for a caller that waits no more, and has no outcome yet.
+  void ForgetAbandoned();
   [[nodiscard]] std::chrono::nanoseconds TimeFor(const core::Envelope& request) const;
 
   const PoolOptions& options_;
@@ -90,6 +93,7 @@ class PoolBroadcastForwarder final : public PoolForwarder {
   std::map<std::uint64_t, Question> questions_;
   std::unordered_map<std::uint64_t, Asked> asked_;  // by the ref of the pool's own request
   std::uint64_t last_question_ = 0;
+  std::size_t questions_limit_ = kQuestions;  // with so many it looks for abandoned ones
   bool accepts_ = true;
 };
 

@@ -59,6 +59,8 @@ void PoolQueue::Remove(std::uint64_t member) {
   ReleaseInFlight(*lane);
   MoveAway(member);
   lanes_.erase(member);
+  std::erase(free_, member);
+  std::erase(runnable_, member);
 }
 
 void PoolQueue::MoveAway(std::uint64_t member) {

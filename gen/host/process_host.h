@@ -37,6 +37,9 @@ class ProcessHost : public Process {
   //   kResponseIgnored  the caller has stopped waiting for the answer
   //   kNotAllowed       this process does not hold the request
   virtual Result<void> HandOver(PID to, PID from, Ref ref) = 0;
+  // Forgets the request `id` of this process's own, which it has made to answer `ref` of `from`, if nobody waits for that
+  // answer any more. Returns whether it has: then the request has no outcome.
+  virtual bool ForgetIfAbandoned(std::uint64_t id, PID from, Ref ref) = 0;
   // Ends an envelope that will not be handled: the caller of a request gets `error`, other messages are counted as
   // dropped.
   virtual void Drop(core::EnvelopePtr envelope, DropReason reason, const Error& error) = 0;

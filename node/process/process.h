@@ -116,6 +116,7 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   [[nodiscard]] core::EnvelopePtr DetachForRequest(core::Envelope& envelope) override;
   gen::Result<void> PassOn(gen::PID to, core::Envelope& envelope, bool may_wait) override;
   gen::Result<void> HandOver(gen::PID to, gen::PID from, gen::Ref ref) override;
+  bool ForgetIfAbandoned(std::uint64_t id, gen::PID from, gen::Ref ref) override;
   void Drop(core::EnvelopePtr envelope, gen::DropReason reason, const gen::Error& error) override;
   bool Stash(core::Envelope& envelope) override;
   std::size_t UnstashAll() override;
@@ -244,7 +245,6 @@ class Process final : public ProcessRunner, public gen::PoolHost {
   // Sends when it is the turn of this process among the senders that wait for room there. `deadline` as for Wait.
   gen::Result<void> SendInTurn(gen::PID to, core::EnvelopePtr& envelope, std::int64_t deadline);
   void MakeOwn(core::Envelope& envelope) const;  // makes it one of the behaviour's own
-  static void RequestTimeIsUp(void* context, std::uint64_t id);
 };
 
 }  // namespace ergon::node

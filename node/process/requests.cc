@@ -12,11 +12,30 @@
 #include <ergon/node/delivery/former_mark.h>
 #include <ergon/node/delivery/request_claims.h>
 #include <ergon/node/delivery/ticks.h>
+#include <ergon/node/delivery/withdrawn_requests.h>
 #include <ergon/node/options/option_checks.h>
 #include <ergon/node/process/process.h>
 #include <ergon/node/process_state/unique_id.h>
 
 namespace ergon::node {
+namespace {
+
+// Both run on the timer thread. The slot outlives every timer, and the id is unique, so a late one finds nobody waiting.
+void ExpireHere(void* context, std::uint64_t id) {
+  auto* const process = static_cast<Process*>(context);
+  process->rooms().delivery.ExpireRequest(*process, id);
+}
+
+// Whether another node has begun with it nobody knows here.
+void ExpireElsewhere(void* context, std::uint64_t id) {
+  auto* const process = static_cast<Process*>(context);
+  process->rooms().delivery.RespondError(
+      process->Self(), id,
+      gen::Error(gen::ErrorCode::kTimeout,
+                 "it was for a process of another node; whether it is handled is not known"));
+}
+
+}  // namespace
 
 gen::Result<gen::Ref> Process::RequestEnvelope(gen::PID to, core::EnvelopePtr& request,
                                                std::chrono::nanoseconds timeout) {
@@ -56,16 +75,8 @@ gen::Result<gen::Ref> Process::RequestEnvelope(gen::PID to, core::EnvelopePtr& r
     if (!sent) take_back();
     if (!sent) return std::move(sent.error());
     if (deadline != 0) {
-      // Whether another node has begun with it nobody knows here.
-      const auto elsewhere = [](void* context, std::uint64_t late) {
-        auto* process = static_cast<Process*>(context);
-        process->rooms_.delivery.RespondError(
-            process->Self(), late,
-            gen::Error(gen::ErrorCode::kTimeout,
-                       "it was for a process of another node; whether it is handled is not known"));
-      };
       const bool is_local = to.node == rooms_.addresses.node();
-      awaited.Arm(id, rooms_.timers, deadline, is_local ? &RequestTimeIsUp : elsewhere, this);
+      awaited.Arm(id, rooms_.timers, deadline, is_local ? &ExpireHere : &ExpireElsewhere, this);
     }
     if (kept) {
       Hold(-1);
@@ -75,13 +86,6 @@ gen::Result<gen::Ref> Process::RequestEnvelope(gen::PID to, core::EnvelopePtr& r
     MaybeYield();
     return rooms_.addresses.RefOf(id);
   });
-}
-
-// Runs on the timer thread. The slot outlives every timer, and the id is unique, so a late one
-// finds nobody waiting.
-void Process::RequestTimeIsUp(void* context, std::uint64_t id) {
-  auto* process = static_cast<Process*>(context);
-  process->rooms_.delivery.ExpireRequest(*process, id);
 }
 
 core::EnvelopePtr Process::Detach(core::Envelope& envelope) {
@@ -187,6 +191,13 @@ gen::Result<void> Process::HandOver(gen::PID to, gen::PID from, gen::Ref ref) {
     }
     return {};
   });
+}
+
+bool Process::ForgetIfAbandoned(std::uint64_t id, gen::PID from, gen::Ref ref) {
+  if (rooms_.delivery.IsAwaited(from, ref)) return false;
+  (void)rooms_.withdrawn.TakeNote(ref.id);  // as with an answer: nobody else will
+  // An outcome that somebody has taken already is on its way.
+  return Cold().awaited.Take(id, rooms_.timers).generation != 0;
 }
 
 }  // namespace ergon::node

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -363,6 +364,10 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
     return result;
   }
   gen::Result<void> HandOver(gen::PID, gen::PID, gen::Ref) override { return {}; }
+  bool ForgetIfAbandoned(std::uint64_t id, gen::PID, gen::Ref ref) override {
+    if (!abandoned.contains(ref.id)) return false;
+    return std::erase_if(asked, [id](const Asked& request) { return request.ref.id == id; }) != 0;
+  }
   gen::Result<void> Forward(gen::PID to, core::EnvelopePtr& envelope, bool routed) override {
     if (routed) envelope->flags |= core::Envelope::kFlagRouted;
     auto found = workers.find(to.id);
@@ -557,6 +562,7 @@ class FakeHost final : public gen::PoolHost, private gen::LogSink {
   bool refused = false;
   bool main_is_held = false;
   std::deque<Asked> asked;
+  std::set<std::uint64_t> abandoned;  // the refs of requests whose callers wait no more
   bool traps_exit = false;
   bool in_own_turn = true;
   bool started = false;

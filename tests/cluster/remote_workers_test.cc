@@ -536,6 +536,23 @@ TEST_CASE("remote workers: so many requests may be open at one, the next ones wa
   for (auto& call : open) CHECK(call.get().error() == gen::ErrProcessTerminated);
 }
 
+TEST_CASE("remote workers: requests that nobody waits for any more leave their places to others") {
+  FarCluster cluster("far_gone");
+  RemoteWorkersOptions workers = cluster.Workers();
+  workers.max_in_flight = 2;
+  const gen::PID pool = cluster.Start({.pool_size = 1, .worker_factory = RemoteWorkers(workers)});
+  std::vector<gen::PID> callers;
+  for (std::size_t i = 1; i <= 2; ++i) {
+    const auto caller = cluster.a.Spawn([pool](gen::Process& self) {
+      (void)self.Call(pool, Sum{{kNeverAnswers}}, {.timeout = gen::kInfinite});
+    });
+    callers.push_back(caller.value());
+    REQUIRE(kit::Eventually([&] { return cluster.Handled() == i; }));
+  }
+  for (const gen::PID caller : callers) CHECK(cluster.a.Kill(caller));
+  CHECK(cluster.a.Call(pool, Sum{{1, 2}}, {.timeout = kit::kDeadline}).value() == 3);
+}
+
 TEST_CASE("remote workers: a name that no node knows, and an Init that fails, are told") {
   FarCluster cluster("far_names");
   RemoteWorkersOptions unknown = cluster.Workers();

@@ -242,6 +242,9 @@ TEST_CASE("The caller dies while its call is queued in a worker: nobody else is 
   gate.Open();
   CHECK(second.get().value().value == 2);
   REQUIRE(pool.EventuallyAtRest());
+  // What a caller of this node has asked for is done, as a message that it has sent.
+  CHECK(fixture.workers->calls.Values() == std::vector<int>{1, 2});
+  CHECK(fixture.node.Info().dropped_expired == 0);
   CHECK(pool.Workers() == workers);
   CHECK(pool.Stats()["messages_forwarded"] == 3);
   CHECK(pool.Stats()["worker_restarts"] == 0);

@@ -241,7 +241,7 @@ TEST_CASE("Inspect of a pool that is gone, or does not get to answer, fails") {
   CHECK(after.error() == gen::ErrProcessTerminated);
 }
 
-// What inspections cost a loaded pool is a row of the benchmark: `ergon-bench inspect`.
+// What inspections cost a loaded pool is a workload of the benchmark: `ergon-bench inspect`.
 TEST_CASE("A thousand inspections of a loaded pool: each tells what waits, none of them waits") {
   kit::NodeFixture fixture;
   auto pool = fixture.StartPool(4);

@@ -99,7 +99,7 @@ class Spinner : public act::Actor {
   std::shared_ptr<std::atomic<bool>> stop_;
 };
 
-// How soon is a row of the benchmark: latency_under_load.
+// How soon is a workload of the benchmark: `ergon-bench latency_under_load`.
 TEST_CASE("Starvation: as many never-ending processes as threads, a fresh one runs") {
   kit::NodeFixture fixture({.workers = 2});
   auto stop = std::make_shared<std::atomic<bool>>(false);

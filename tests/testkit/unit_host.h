@@ -179,6 +179,8 @@ class UnitHost final : public gen::ProcessHost, private gen::LogSink {
   gen::Result<void> PassOn(gen::PID to, core::Envelope& envelope, bool may_wait) override;
   // The test answers in place of the other process, or no answer comes.
   gen::Result<void> HandOver(gen::PID, gen::PID, gen::Ref) override { return {}; }
+  // Whoever asks waits for ever.
+  bool ForgetIfAbandoned(std::uint64_t, gen::PID, gen::Ref) override { return false; }
   void Drop(core::EnvelopePtr, gen::DropReason, const gen::Error&) override {}
   bool Stash(core::Envelope& envelope) override;
   std::size_t UnstashAll() override { return 0; }

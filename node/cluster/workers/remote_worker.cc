@@ -128,6 +128,9 @@ gen::Status RemoteWorker::ProcessMessage(core::Envelope& envelope) {
         (void)host_->UnstashAll();
         if (!doubted_.empty() && doubt_ == 0) AskAboutDoubted();
         if (may_look_ && credit_.value_or(0) == 0 && credit_question_ == 0) AskForCredit();
+      } else if (envelope.ValueAs<LookTimer>() != nullptr) {
+        will_look_ = false;
+        if (IsAskedEnough()) ForgetAbandoned();
       }
       break;
     default:
@@ -159,14 +162,11 @@ void RemoteWorker::PassMessage(core::Envelope& envelope) {
   const bool has_ended = gen::HasReceiverEnded(error);
   if (has_ended && IsBeingEnded()) return;  // it may be on its way there: it is not handled again
   if (has_ended || IsWorthATry(error)) {
-    Retry(envelope);  // of one that has ended, until the exit signal comes: then it goes to another
+    // Of one that has ended, until the exit signal comes: then it goes to another.
+    if (host_->Stash(envelope)) Pause();
   } else {
     Drop(envelope, error);
   }
-}
-
-void RemoteWorker::Retry(core::Envelope& envelope) {
-  if (host_->Stash(envelope)) Pause();
 }
 
 void RemoteWorker::Pause() {
@@ -316,14 +316,24 @@ void RemoteWorker::AnswerInspection(core::Envelope& envelope) {
   if (const auto* question = envelope.ValueAs<gen::InspectRequest>()) {
     gen::KeepAskedFor(all, question->items);
   }
-  // Whether somebody still waits does not matter to the one who answers.
   (void)host_->SendResponse(gen::SenderOf(envelope), gen::RefOf(envelope), std::move(all));
 }
 
 void RemoteWorker::Settle() {
   const bool has_credit = !may_look_ || credit_.value_or(0) > 0;
-  host_->HoldMain(waits_for_room_ || !has_credit || !worker_ || !doubted_.empty() ||
-                  asked_.size() >= static_cast<std::size_t>(options_->max_in_flight));
+  const bool is_full = IsAskedEnough();
+  host_->HoldMain(waits_for_room_ || !has_credit || !worker_ || !doubted_.empty() || is_full);
+  if (is_full && !will_look_) {
+    (void)host_->SendSelfAfter(LookTimer{}, std::chrono::seconds(1));
+    will_look_ = true;
+  }
+}
+
+// A worker that answers some requests never would in the end get no more of them.
+void RemoteWorker::ForgetAbandoned() {
+  std::erase_if(asked_, [this](const auto& asked) {
+    return host_->ForgetIfAbandoned(asked.first, asked.second.from, asked.second.ref);
+  });
 }
 
 bool RemoteWorker::IsBeingEnded() { return !host_->Sleep(std::chrono::nanoseconds(1)); }

@@ -46,6 +46,8 @@ class RemoteWorker final : public gen::ProcessBehavior {
  private:
   // Sends the messages again that wait for room there, or for credit.
   struct RetryTimer {};
+  // Looks whether somebody still waits for what the worker was asked.
+  struct LookTimer {};
   // Who has made a request that the worker has.
   struct Caller {
     gen::PID from;
@@ -62,6 +64,7 @@ class RemoteWorker final : public gen::ProcessBehavior {
   void PassAnswer(core::Envelope& envelope);
   void Respond(const Caller& caller, core::EnvelopePtr response);
   void PassDoubted();
+  void ForgetAbandoned();
   // Asks for a look at the mailbox there, and returns the number of the question. Returns kUnsupported if the node there
   // is none of Ergon.
   gen::Result<std::uint64_t> AskForRoom();
@@ -72,8 +75,6 @@ class RemoteWorker final : public gen::ProcessBehavior {
   void Given();
   // The answer to the question for credit.
   void TakeCredit(core::Envelope& answer);
-  // Tries to pass the message being handled on again, after a pause.
-  void Retry(core::Envelope& envelope);
   void Pause();
   // The message being handled has reached nobody, and will not.
   void Drop(core::Envelope& envelope, const gen::Error& error);
@@ -84,6 +85,10 @@ class RemoteWorker final : public gen::ProcessBehavior {
   gen::Status EndIfDone();
   // Takes messages, if the worker can take one more.
   void Settle();
+  // Returns whether the worker has as many requests as it may have.
+  [[nodiscard]] bool IsAskedEnough() const {
+    return asked_.size() >= static_cast<std::size_t>(options_->max_in_flight);
+  }
   [[nodiscard]] bool IsBeingEnded();
   // Returns whether the parent, the pool, is alive.
   [[nodiscard]] bool HasParent();
@@ -109,6 +114,7 @@ class RemoteWorker final : public gen::ProcessBehavior {
   std::uint64_t credit_question_ = 0;   // 0: none is open
   std::int64_t given_since_ = 0;        // that question
   bool waits_for_room_ = false;
+  bool will_look_ = false;  // a LookTimer runs
   std::chrono::nanoseconds pause_;
   bool has_dropped_ = false;  // and the log says so
 };
