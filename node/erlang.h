@@ -155,7 +155,7 @@ struct SpawnOptions {
 // when it has begun. If the caller stops waiting before, or has ended, the process there is ended. Watch the process
 // with Monitor, or from its beginning with SpawnMonitored. The group leader of a process of Erlang is the caller, which
 // does not answer io:format: print there with io:format(user, ...). Errors, besides those of Call:
-//   kUnsupported        the other node has nothing of that name
+//   kUnsupported        the other node has nothing of that name, or starts no processes for others, as one of Java
 //   kBusy               as many functions and behaviours run there as may
 //   kProcessTerminated  the Init of the process has failed; the text is its reason
 //

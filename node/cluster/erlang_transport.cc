@@ -92,7 +92,9 @@ Connection::Listener ErlangTransport::MakeListener() {
           .up =
               [this](Connection& connection) {
                 groups_.Connected(connection.peer());
-                if (connection.IsForeign()) receiver_.RefuseQuestions(connection);
+                if (connection.IsForeign() || connection.RefusesSpawns()) {
+                  receiver_.RefuseQuestions(connection);
+                }
               },
           .arrived = [this](Connection& connection,
                             const Signal& signal) { Receive(connection, signal); },
@@ -136,6 +138,7 @@ ConnectionDown::Needs ErlangTransport::DownNeeds() {
   return {.addresses = needs_.addresses,
           .delivery = needs_.delivery,
           .relations = needs_.relations,
+          .exit_signals = needs_.exit_signals,
           .drops = needs_.drops,
           .totals = needs_.totals,
           .log = needs_.log,

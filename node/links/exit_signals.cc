@@ -145,4 +145,13 @@ bool ExitSignals::IsStop(const ProcessSlot& slot, const core::Envelope& envelope
   return envelope.ref == gen::kExplicitExit || !gen::ReasonOfExit(envelope)->IsNormal();
 }
 
+core::EnvelopePtr MakeLossSignal(gen::PID remote, gen::Ref ref) {
+  auto signal = core::MakeEnvelope<gen::MessageExitPID>(
+      static_cast<std::uint8_t>(gen::EnvelopeKind::kExit), core::Lane::kUrgent,
+      gen::MessageExitPID{remote, gen::Reason::NoConnection()});
+  signal->from = remote.ToAddress();
+  signal->ref = ref.id;
+  return signal;
+}
+
 }  // namespace ergon::node

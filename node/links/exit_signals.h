@@ -56,4 +56,7 @@ class ExitSignals {
   Delivery& delivery_;
 };
 
+// Returns the exit signal of a link with `remote` whose connection is lost. The one who gets it has noted `ref`.
+[[nodiscard]] core::EnvelopePtr MakeLossSignal(gen::PID remote, gen::Ref ref);
+
 }  // namespace ergon::node

@@ -1,6 +1,7 @@
 // Links by a name or an alias.
 #include <algorithm>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include <ergon/node/delivery/transport.h>
@@ -82,7 +83,18 @@ void Relations::EndOfMaker(gen::PID local, gen::Ref ref, gen::PID maker,
 }
 
 void Relations::LoseMaker(gen::PID local, gen::Ref ref, gen::PID maker) {
-  if (TurnIntoLink(local, ref, maker)) LoseLink(local, maker, false);  // of an Ergon node
+  ProcessSlot* const process = addresses_.Find(local);
+  ProcessCold* const cold = process == nullptr ? nullptr : process->ColdIfAny();
+  if (cold == nullptr) return;
+  const gen::Ref lost = addresses_.MakeRef();
+  {
+    std::lock_guard lock(cold->lock);
+    if (!process->IsStill(local) || !cold->watchers.Remove(ref.id)) return;
+    // A link of the two PIDs is told of for itself, or has been made anew since.
+    if (cold->links.Find(maker) != nullptr) return;
+    cold->named_links.push_back({maker, lost, maker, gen::NoticeOrder::kUsual});
+  }
+  exit_signals_.Deliver(local, MakeLossSignal(maker, lost));
 }
 
 bool Relations::UnlinkByName(ProcessSlot& self, const gen::Target& target) {

@@ -189,25 +189,21 @@ gen::Ref Relations::Monitor(ProcessSlot& self, const gen::Target& target, gen::P
   return ref;
 }
 
-void Relations::LoseLink(gen::PID local, gen::PID remote, bool in_order) {
+core::EnvelopePtr Relations::TakeLostLink(gen::PID local, gen::PID remote, bool in_order) {
   ProcessSlot* const process = addresses_.Find(local);
-  if (process == nullptr) return;
+  if (process == nullptr) return nullptr;
   ProcessCold& theirs = process->Cold();
   const gen::Ref ref = addresses_.MakeRef();
   {
     std::lock_guard lock(theirs.lock);
     const ProcessCold::Link* const link = theirs.links.Find(remote);
-    if (!process->IsStill(local) || link == nullptr) return;
+    if (!process->IsStill(local) || link == nullptr) return nullptr;
     theirs.named_links.push_back({remote, ref, remote, link->order});
     theirs.links.Remove(remote);
   }
-  constexpr auto kKind = static_cast<std::uint8_t>(gen::EnvelopeKind::kExit);
-  auto signal = core::MakeEnvelope<gen::MessageExitPID>(
-      kKind, core::Lane::kUrgent, gen::MessageExitPID{remote, gen::Reason::NoConnection()});
-  signal->from = remote.ToAddress();
-  signal->ref = ref.id;
+  core::EnvelopePtr signal = MakeLossSignal(remote, ref);
   MarkInOrder(*signal, in_order);
-  exit_signals_.Deliver(local, std::move(signal));
+  return signal;
 }
 
 bool Relations::AddWatcher(const ProcessCold::Watcher& watcher, gen::PID pid) {

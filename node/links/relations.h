@@ -64,9 +64,10 @@ class Relations {
   bool NoteMonitor(gen::PID local, gen::PID remote, gen::Ref ref);
   // Forgets that monitor, and a link of the two.
   void ForgetSpawned(gen::PID local, gen::PID remote, gen::Ref ref);
-  // Ends the link of the two because the connection is lost; maybe neither has ended. The exit signal has the reason
-  // noconnection, and is of this link only: another link may be made before the signal is handled.
-  void LoseLink(gen::PID local, gen::PID remote, bool in_order);
+  // Ends the link of the two because the connection is lost; maybe neither has ended. Returns the exit signal for
+  // `local`, null if there is no link. It has the reason noconnection, and is of this link only: another link may be
+  // made before the signal is handled. Takes no lock but that of the process.
+  [[nodiscard]] core::EnvelopePtr TakeLostLink(gen::PID local, gen::PID remote, bool in_order);
   // Ends the link `ref` that `local` has made by a name or an alias there: with an exit signal or, if the other process
   // has unlinked itself, without (ForgetLinkByName).
   void LoseLinkByName(gen::PID local, gen::Ref ref, const gen::Reason& reason);

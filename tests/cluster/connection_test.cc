@@ -184,6 +184,49 @@ TEST_CASE(
   CHECK(received(kOwnFlags & ~(kFlagSendSender | kFlagExitPayload)) == older + older + older);
 }
 
+TEST_CASE(
+    "connection: a peer gets no signal that it does not understand, also none from before it was "
+    "known") {
+  const gen::PID from{1, gen::Atom("own@127.0.0.1"), 5};
+  const gen::PID to{2, gen::Atom("peer@127.0.0.1"), 7};
+  std::string reference;
+  AppendReference(reference, 9, "own@127.0.0.1", 5);
+  std::string nil;
+  TermWriter(nil).Nil();
+  const Signal signals[] = {
+      {.kind = SignalKind::kMonitor, .from = from, .to = to, .ref = reference},
+      {.kind = SignalKind::kSpawnRequest,
+       .from = from,
+       .ref = reference,
+       .payload = nil,
+       .module = "m",
+       .function = "f"},
+      {.kind = SignalKind::kLink, .from = from, .to = to}};
+  std::string frames[3];
+  for (std::size_t i = 0; i < 3; ++i) AppendFrame(frames[i], signals[i], kOwnFlags);
+  const auto received = [&](std::uint64_t flags, std::size_t expected) {
+    Pair pair(flags, frames[0] + frames[1] + frames[2]);
+    for (const Signal& signal : signals) CHECK(pair.connection->TrySend(signal, SentAs::kOwn));
+    std::string bytes;
+    CHECK(kit::Eventually([&] {
+      pair.context.poll();
+      bytes += pair.Received();
+      return bytes.size() >= expected;
+    }));
+    pair.connection->Fail("for the test");
+    pair.context.run();
+    return bytes + pair.Received();
+  };
+  const auto check = [&](std::uint64_t without, const std::string& taken) {
+    CHECK(received(kOwnFlags & ~without, 2 * taken.size()) == taken + taken);
+  };
+  check(0, frames[0] + frames[1] + frames[2]);
+  check(kFlagDistMonitor, frames[1] + frames[2]);
+  check(kFlagDistMonitorName, frames[1] + frames[2]);
+  check(kFlagSpawn, frames[0] + frames[2]);
+  check(kFlagsOfMonitors | kFlagSpawn, frames[2]);
+}
+
 TEST_CASE("connection: a signal with a trace id goes with a token, to a peer that takes them") {
   const gen::PID from{1, gen::Atom("own@127.0.0.1"), 5};
   const gen::PID to{2, gen::Atom("peer@127.0.0.1"), 7};

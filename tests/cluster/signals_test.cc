@@ -260,6 +260,26 @@ TEST_CASE("signals: frames one behind the other") {
   CHECK(out == expected);
 }
 
+TEST_CASE("signals: a peer gets no monitors and spawn requests that it does not understand") {
+  using Kind = SignalKind;
+  for (const Case& one : Cases()) {
+    CAPTURE(one.name);
+    const Kind kind = one.signal.kind;
+    const bool is_monitors =
+        kind == Kind::kMonitor || kind == Kind::kDemonitor || kind == Kind::kDown;
+    const auto is_written = [&](std::uint64_t without) {
+      std::string out = "before";
+      AppendFrame(out, one.signal, kOwnFlags & ~without);
+      CHECK(out == (out.size() == 6 ? "before" : "before" + WithLength(one.frame)));
+      return out.size() != 6;
+    };
+    CHECK(is_written(kFlagDistMonitor) == !is_monitors);
+    CHECK(is_written(kFlagDistMonitorName) == !is_monitors);
+    CHECK(is_written(kFlagsOfMonitors) == !is_monitors);
+    CHECK(is_written(kFlagSpawn) == (kind != Kind::kSpawnRequest));
+  }
+}
+
 TEST_CASE("signals: with a trace token they are the same, but for that") {
   using Kind = SignalKind;
   const std::string& own = kOwnTerm;

@@ -3,6 +3,7 @@
 #include <exception>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 #include <asio/error.hpp>
@@ -27,8 +28,9 @@ constexpr std::size_t kWorthAWrite = 64 * 1024;
 // How long a peer that takes nothing more is read.
 constexpr std::chrono::seconds kMostRead(1);
 
-// A peer without one of them gets frames in another form.
-constexpr std::uint64_t kFlagsOfFrames = kFlagSendSender | kFlagBigTraceLabels | kFlagExitPayload;
+// A peer without one of them gets frames in another form, or none.
+constexpr std::uint64_t kFlagsOfFrames =
+    kFlagSendSender | kFlagBigTraceLabels | kFlagExitPayload | kFlagsOfMonitors | kFlagSpawn;
 
 // Takes a lock that others hold for some nanoseconds each time, and take again at once: who sends. If this thread slept
 // until the lock is free, that one would have to wake it, which takes as long as to send a dozen messages.

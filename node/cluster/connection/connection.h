@@ -6,12 +6,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <asio/io_context.hpp>
 #include <asio/steady_timer.hpp>
@@ -103,10 +101,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
     return state_ == State::kUp && remote.creation != peer_creation_ &&
            (remote.creation != 0 || IsFormerAlias(remote));
   }
-  // Returns whether the peer does not run Ergon; false as long as this is not known.
-  [[nodiscard]] bool IsForeign() const noexcept {
-    return state_ == State::kUp && (flags_ & kFlagErgon) == 0;
-  }
+  // Return whether the peer does not run Ergon, or starts no processes; false as long as this is not known.
+  [[nodiscard]] bool IsForeign() const noexcept { return Lacks(kFlagErgon); }
+  [[nodiscard]] bool RefusesSpawns() const noexcept { return Lacks(kFlagSpawn); }
   // Returns whether the peer may still say which types it packs. Values that have no other form wait until then.
   [[nodiscard]] bool MaySayPacks() const noexcept {
     return state_ == State::kConnecting ||
@@ -161,6 +158,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   static constexpr std::size_t kMostKeptBytes = 2 * 1024 * 1024;  // for what waits, when it is sent
 
+  [[nodiscard]] bool Lacks(std::uint64_t flag) const noexcept {
+    return state_ == State::kUp && (flags_ & flag) == 0;
+  }
   [[nodiscard]] gen::Result<void> WhyNot(gen::PID remote) const;
   [[nodiscard]] bool IsFormerAlias(gen::PID remote) const;
   // Append a frame to what waits to be sent; Put may return why not.

@@ -56,6 +56,15 @@ class Connections {
   // Returns the connection and its lock; none if there is no connection. If it is down, its peer_state() is empty, and
   // what is sent is lost.
   [[nodiscard]] LockedConnection FindLocked(gen::Atom node) const;
+  // Calls `use` with the connection and its lock, or with null if there is none: then none is made meanwhile. Returns
+  // what `use` returns.
+  template <class Use>
+  auto WithOrNone(gen::Atom node, const Use& use) const {
+    const Part& part = PartOf(node);
+    std::lock_guard lock(*part.mutex);
+    const auto found = part.connections.find(node);
+    return use(found == part.connections.end() ? nullptr : found->second.get());
+  }
   [[nodiscard]] std::vector<std::shared_ptr<Connection>> All() const;
   // See node::Transport::Describe.
   [[nodiscard]] std::vector<std::string> Describe() const;

@@ -93,6 +93,10 @@ class LinkStates {
     states_.erase(found);
     return was_linked;
   }
+  [[nodiscard]] bool IsLinked(const Pair& pair) const {
+    const auto found = states_.find(pair);
+    return found != states_.end() && found->second.IsLinked();
+  }
   // Calls visit(ours, theirs) for each pair that is linked.
   template <class Visit>
   void VisitLinked(Visit&& visit) const {

@@ -35,4 +35,9 @@ gen::Error NoErgonNode(PeerState::ErgonQuestion question, gen::Atom node) {
       fmt::format("{} is for nodes of Ergon only, and {} is none", WordsOf(question), node));
 }
 
+gen::Error NoSpawningNode(gen::Atom node) {
+  return gen::Error(gen::ErrorCode::kUnsupported,
+                    fmt::format("{} starts no processes for other nodes", node));
+}
+
 }  // namespace ergon::dist

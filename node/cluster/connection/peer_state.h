@@ -127,8 +127,8 @@ struct PeerState {
     AnswerForm answer = AnswerForm::kValue;
     std::string tag;    // to be sent back with the answer, as it came
     std::string alias;  // raw, where the answer goes; empty: to the caller
-    std::string
-        watch;  // raw: when the caller ends this monitor, it waits no more; empty: not known
+    // Raw. When the caller ends this monitor, it waits no more; empty: not known.
+    std::string watch;
     gen::TraceId trace = 0;  // the answer has it, too
   };
   std::unordered_map<std::uint64_t, Request> requests;
@@ -137,6 +137,16 @@ struct PeerState {
   void AddRequest(std::uint64_t number, Request request) {
     if (!request.watch.empty()) request_numbers[request.watch] = number;
     requests[number] = std::move(request);
+  }
+  // Takes a request out, which must be there, to answer it. Only a peer at fault has two with one monitor.
+  [[nodiscard]] Request TakeRequest(std::unordered_map<std::uint64_t, Request>::iterator found) {
+    const auto watched = request_numbers.find(found->second.watch);
+    if (watched != request_numbers.end() && watched->second == found->first) {
+      request_numbers.erase(watched);
+    }
+    Request request = std::move(found->second);
+    requests.erase(found);
+    return request;
   }
   // Forgets a request whose caller has stopped waiting: it has ended that monitor, or was told of the end.
   void ForgetRequest(const std::string& watch) {
@@ -149,5 +159,7 @@ struct PeerState {
 
 // Returns kUnsupported, with a text that says what the question needs and that `node` does not run Ergon.
 [[nodiscard]] gen::Error NoErgonNode(PeerState::ErgonQuestion question, gen::Atom node);
+// Returns kUnsupported, with a text that says that `node` starts no processes, see Connection::RefusesSpawns.
+[[nodiscard]] gen::Error NoSpawningNode(gen::Atom node);
 
 }  // namespace ergon::dist

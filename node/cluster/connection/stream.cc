@@ -43,6 +43,11 @@ std::string Stream::PeerAddress() const {
   return fmt::format("{}:{}", endpoint.address().to_string(), endpoint.port());
 }
 
+void Stream::ConnectTo(const asio::ip::tcp::endpoint& endpoint) {
+  tasks_.Await(Cancelling(),
+               [&](auto handler) { socket_.async_connect(endpoint, std::move(handler)); });
+}
+
 void Stream::ConnectWithin(const asio::ip::tcp::endpoint& endpoint,
                            std::chrono::nanoseconds longest) {
   struct Attempt {
@@ -58,8 +63,7 @@ void Stream::ConnectWithin(const asio::ip::tcp::endpoint& endpoint,
     socket_.cancel(ignored);
   });
   try {
-    tasks_.Await(Cancelling(),
-                 [&](auto handler) { socket_.async_connect(endpoint, std::move(handler)); });
+    ConnectTo(endpoint);
     attempt->has_ended = true;
   } catch (...) {
     attempt->has_ended = true;
@@ -79,8 +83,11 @@ void Stream::Connect(const Addresses& addresses, std::uint16_t port,
       socket_.open(address.is_v6() ? asio::ip::tcp::v6() : asio::ip::tcp::v4());
       was_open = true;
       KeepFromChildren(socket_.native_handle());
-      const bool is_last = &address == &addresses.back();
-      ConnectWithin({address, port}, is_last ? std::chrono::hours(24) : longest);
+      if (&address == &addresses.back()) {
+        ConnectTo({address, port});
+      } else {
+        ConnectWithin({address, port}, longest);
+      }
       SendAtOnce();
       return;
     } catch (const std::system_error&) {

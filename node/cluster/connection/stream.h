@@ -75,7 +75,9 @@ class Stream {
       function(socket_);
     }
   }
-  // Connects the socket, which is open. After `longest` the error is timed_out.
+  // Connects the socket, which is open.
+  void ConnectTo(const asio::ip::tcp::endpoint& endpoint);
+  // The same; after `longest` the error is timed_out.
   void ConnectWithin(const asio::ip::tcp::endpoint& endpoint, std::chrono::nanoseconds longest);
   void SendAtOnce() noexcept;  // not only when what was sent before is acknowledged
   // Returns a function that cancels what waits for the socket.

@@ -230,12 +230,18 @@ void ErgonMessageReceiver::HandleAnswer(Connection& connection, const PeerState:
 
 void ErgonMessageReceiver::RefuseQuestions(Connection& connection) {
   std::vector<std::pair<std::uint64_t, PeerState::Call>> refused;
+  bool is_foreign = false;
   {
     const auto lock = connection.Lock();
+    is_foreign = connection.IsForeign();
     auto& calls = connection.peer_state().calls;
     for (auto at = calls.begin(); at != calls.end();) {
+      const PeerState::Call& call = at->second;
       // A call to an alias may have reached its process. But nobody would tell of that one's end.
-      if (at->second.question == PeerState::ErgonQuestion::kNone) {
+      const bool is_refused = call.spawns
+                                  ? connection.RefusesSpawns()
+                                  : is_foreign && call.question != PeerState::ErgonQuestion::kNone;
+      if (!is_refused) {
         ++at;
         continue;
       }
@@ -243,10 +249,11 @@ void ErgonMessageReceiver::RefuseQuestions(Connection& connection) {
       at = calls.erase(at);
     }
   }
-  links_.Refuse(connection);
-  for (const auto& [number, question] : refused) {
-    needs_.delivery.RespondError(question.local, number,
-                                 NoErgonNode(question.question, connection.peer()));
+  if (is_foreign) links_.Refuse(connection);
+  for (const auto& [number, call] : refused) {
+    needs_.delivery.RespondError(call.local, number,
+                                 call.spawns ? NoSpawningNode(connection.peer())
+                                             : NoErgonNode(call.question, connection.peer()));
   }
 }
 

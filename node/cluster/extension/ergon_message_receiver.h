@@ -50,7 +50,8 @@ class ErgonMessageReceiver {
   // Handles the answer, a term, to the question `number` of this node.
   void HandleAnswer(Connection& connection, const PeerState::Call& question, std::uint64_t number,
                     std::string_view answer);
-  // Answers the questions that were sent before it was known that the peer does not run Ergon.
+  // Answers the questions that were sent before it was known that the peer does not run Ergon, and the spawns that were
+  // before it was known that the peer starts no processes.
   void RefuseQuestions(Connection& connection);
 
  private:

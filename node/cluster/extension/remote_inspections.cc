@@ -12,6 +12,7 @@
 #include <ergon/gen/notices.h>
 #include <ergon/node/cluster/extension/ergon_signals.h>
 #include <ergon/node/delivery/remote_names.h>
+#include <ergon/node/delivery/request_claims.h>
 #include <ergon/node/erlang/terms/reader.h>
 #include <ergon/node/process_state/unique_id.h>
 
@@ -93,6 +94,7 @@ void RemoteInspections::HandleQuestion(Connection& connection, const ErgonMessag
   core::EnvelopePtr envelope = gen::detail::MakeInspection(std::move(items), wanted);
   envelope->from = from.ToAddress();
   envelope->ref = number;
+  envelope->deadline = node::kUntilWithdrawn;
   const auto sent = delivery_.Deliver(to, envelope);
   if (!sent) delivery_.RespondError(from, number, sent.error());
 }

@@ -11,6 +11,8 @@ inline constexpr std::uint64_t kFlagExtendedReferences = 0x4;
 inline constexpr std::uint64_t kFlagDistMonitor = 0x8;
 inline constexpr std::uint64_t kFlagFunTags = 0x10;
 inline constexpr std::uint64_t kFlagDistMonitorName = 0x20;
+// Both are needed for monitors: a peer without one of them neither sends nor takes their signals.
+inline constexpr std::uint64_t kFlagsOfMonitors = kFlagDistMonitor | kFlagDistMonitorName;
 inline constexpr std::uint64_t kFlagNewFunTags = 0x80;
 inline constexpr std::uint64_t kFlagExtendedPidsPorts = 0x100;
 inline constexpr std::uint64_t kFlagExportPtrTag = 0x200;

@@ -66,9 +66,7 @@ gen::Result<void> AnswerSender::Respond(gen::PID remote, std::uint64_t ref,
     const auto found = peer.requests.find(ref);
     if (found == peer.requests.end()) return gen::ErrResponseIgnored;
     if (how != nullptr) form = FormFor(*how, *connection);
-    request = std::move(found->second);
-    peer.request_numbers.erase(request.watch);
-    peer.requests.erase(found);
+    request = peer.TakeRequest(found);
   }
   Scratch scratch;
   std::string& payload = scratch.Empty();

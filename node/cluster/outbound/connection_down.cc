@@ -1,9 +1,11 @@
 #include <ergon/node/cluster/outbound/connection_down.h>
 
 #include <chrono>
+#include <utility>
 
 #include <fmt/core.h>
 
+#include <ergon/core/messages/envelope.h>
 #include <ergon/gen/error.h>
 #include <ergon/gen/reason.h>
 #include <ergon/node/delivery/remote_names.h>
@@ -63,9 +65,20 @@ void ConnectionDown::EndRelations(const Connection::Rest& rest) {
         {watch.local, needs_.addresses.RefOf(id), node::TargetOf(watch.remote)},
         gen::Reason::NoConnection(), rest.is_foreign);
   }
-  rest.peer_state.links.VisitLinked([&](gen::PID local, gen::PID remote) {
-    needs_.relations.LoseLink(local, remote, rest.is_foreign);
-  });
+  rest.peer_state.links.VisitLinked(
+      [&](gen::PID local, gen::PID remote) { EndLink(local, remote, rest.is_foreign); });
+}
+
+// The process may have unlinked itself meanwhile and made the link anew, through the next connection. That link stays:
+// its other side knows it. LinkSender::Link notes it with the same lock. (Of a link that the process is just making,
+// and that is not noted yet, it is told; then the link is there.)
+void ConnectionDown::EndLink(gen::PID local, gen::PID remote, bool in_order) {
+  core::EnvelopePtr signal =
+      needs_.connections.WithOrNone(remote.node, [&](Connection* next) -> core::EnvelopePtr {
+        if (next != nullptr && next->peer_state().links.IsLinked({local, remote})) return nullptr;
+        return needs_.relations.TakeLostLink(local, remote, in_order);
+      });
+  if (signal != nullptr) needs_.exit_signals.Deliver(local, std::move(signal));
 }
 
 }  // namespace ergon::dist

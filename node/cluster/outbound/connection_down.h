@@ -3,6 +3,7 @@
 
 #include <ergon/gen/atom.h>
 #include <ergon/gen/log.h>
+#include <ergon/gen/pid.h>
 #include <ergon/node/cluster/connection/connection.h>
 #include <ergon/node/cluster/connection/connections.h>
 #include <ergon/node/cluster/connection/peer_failures.h>
@@ -14,6 +15,7 @@
 #include <ergon/node/delivery/delivery.h>
 #include <ergon/node/delivery/drops.h>
 #include <ergon/node/delivery/message_totals.h>
+#include <ergon/node/links/exit_signals.h>
 #include <ergon/node/links/relations.h>
 
 namespace ergon::dist {
@@ -26,6 +28,7 @@ class ConnectionDown {
     node::Addresses& addresses;
     node::Delivery& delivery;
     node::Relations& relations;
+    node::ExitSignals& exit_signals;
     node::Drops& drops;
     node::MessageTotals& totals;
     gen::LogSink& log;
@@ -46,6 +49,7 @@ class ConnectionDown {
   void LogLoss(gen::Atom node, const Connection::Rest& rest);
   // Tells the links and monitors of both sides.
   void EndRelations(const Connection::Rest& rest);
+  void EndLink(gen::PID local, gen::PID remote, bool in_order);
 
   const Needs needs_;
 };

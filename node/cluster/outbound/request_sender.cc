@@ -121,6 +121,7 @@ gen::Result<void> RequestSender::SendSpawn(gen::PID remote, const core::Envelope
                       .links = spawn.links ? std::uint8_t{kMonitored | kLinked} : kMonitored,
                       .trace = gen::TraceOf(request)};
   return connections_.With(remote.node, [&](Connection& connection) -> gen::Result<void> {
+    if (connection.RefusesSpawns()) return NoSpawningNode(connection.peer());
     auto accepts = connection.Accepts(remote);
     if (!accepts) return accepts;
     auto sent = connection.TrySend(signal, SentAs::kMessage);

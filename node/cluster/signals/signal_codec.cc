@@ -107,10 +107,25 @@ void WriteDown(FrameWriter& frame, const Signal& signal, std::uint64_t flags) {
   as_payload ? frame.Payload(signal.payload) : frame.Term(signal.payload);
 }
 
+// Some nodes of C and Java close the connection at a signal that they do not know. Erlang sends them none either, and
+// tells nobody of it.
+bool IsKnownTo(std::uint64_t flags, SignalKind kind) {
+  switch (kind) {
+    case SignalKind::kMonitor:
+    case SignalKind::kDemonitor:
+    case SignalKind::kDown:
+      return (flags & kFlagsOfMonitors) == kFlagsOfMonitors;
+    case SignalKind::kSpawnRequest:
+      return (flags & kFlagSpawn) != 0;
+    default:
+      return kind != SignalKind::kUnknown;
+  }
+}
+
 }  // namespace
 
 void AppendFrame(std::string& out, const Signal& signal, std::uint64_t flags) {
-  if (signal.kind == SignalKind::kUnknown) return;
+  if (!IsKnownTo(flags, signal.kind)) return;
   const std::string_view token =
       (flags & kFlagBigTraceLabels) != 0 ? signal.token : std::string_view();
   FrameWriter frame(out, signal.name.size() + signal.ref.size() + signal.payload.size() +

@@ -17,7 +17,8 @@ namespace ergon::dist {
 
 // Appends the frame of a signal with its length in front, ready for the socket. `flags` are those that both sides
 // understand (see flags.h): an older peer gets the older form of kSend, kExit, kExitRequest and kDown, and no trace
-// token. The signal has all fields of its kind; only a kSend may have no sender. For kUnknown nothing is appended. The
+// token. Nothing is appended for kUnknown, and for what a peer without the flag would not understand: kMonitor,
+// kDemonitor, kDown and kSpawnRequest. The signal has all fields of its kind; only a kSend may have no sender. The
 // caller limits its terms: a frame has less than 4 GiB, a name less than 64 KiB. Throws std::bad_alloc; `out` is as
 // before then.
 void AppendFrame(std::string& out, const Signal& signal, std::uint64_t flags);
