@@ -28,7 +28,8 @@ struct SerializerOptions {
   std::chrono::nanoseconds service_timeout = gen::kInfinite;
   // How long the service may handle the messages that it has been passed when the serializer is asked to end;
   // 0: not at all. An order to end after its queue (Node::StopProcess) waits its turn: until then service_timeout
-  // bounds how long each request is inside.
+  // bounds how long each request is inside. An exit signal does not wait: if a request is inside, the serializer and
+  // the service end at once.
   std::chrono::nanoseconds shutdown_timeout = std::chrono::seconds(5);
   // How the service is spawned. It is linked with the serializer in any case.
   gen::ProcessOptions service_options = {};
@@ -63,7 +64,8 @@ struct SerializerOptions {
 //   the end       of the service, for whatever reason, ends the serializer with the same reason, so
 //                 that a supervisor starts both anew. All callers get kProcessTerminated with the
 //                 reason, at once. A serializer that is asked to end after its queue
-//                 (Node::StopProcess) lets in what has come before, and then waits for the service.
+//                 (Node::StopProcess) lets in what has come before, and then waits for the service. An
+//                 exit signal while a request is inside ends the serializer and its service at once.
 //
 // The service must not Call its own serializer: the serializer would wait for the service.
 //

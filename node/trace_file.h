@@ -34,10 +34,12 @@ namespace ergon::node {
 // accept that.
 //
 // May be called from any thread, also inside handlers; it blocks while the file is made. Errors:
-//   kIncorrect       an option is out of range, or no regular file can be made; the text names the field and the value
+//   kIncorrect       an option is out of range, TraceFileOptions::process is not of this node, or no regular file can
+//                    be made; the text names the field and the value
 //   kInternal        the file cannot be written, or no thread or no memory can be had; the text says why
 //   kBusy            the node is being recorded already; the text names that file
-//   kProcessUnknown, kProcessTerminated  there is no such process (any more)
+//   kProcessUnknown, kProcessTerminated, kProcessIncarnation  there is no such process (any more), or it was one of a
+//                    former incarnation of the node
 //   kNotAllowed      the node has a clock of its own, or a dispatcher that is not a core::ThreadedDispatcher
 //   kNodeTerminated  the node has stopped
 // Throws std::logic_error if `node` was not made by node::Start.

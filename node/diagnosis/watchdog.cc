@@ -118,8 +118,8 @@ void Watchdog::Report(Seen& seen, const core::RunningTurn& turn, std::int64_t no
   const auto& process = static_cast<const ProcessSlot&>(*turn.schedulable);
   const core::TypeDescriptor* const type = process.activity().type();
   const gen::PID pid = addresses_.PidOf(process.Id());
-  auto info = inspection_.ProcessInfo(pid);
-  if (!info) return;  // it ends just now
+  auto info = inspection_.ProcessInfo(pid, 0);  // its lists may be long, and are not shown
+  if (!info) return;                            // it ends just now
   seen.reported = true;
   seen.report = {.pid = pid,
                  .name = info->name,

@@ -71,25 +71,54 @@ gen::Result<std::vector<gen::MessageEvent>> Events::Subscribe(gen::Atom name, ge
                                   name, entry->published));
   }
   const bool first = entry->subscribers.empty();
-  auto [found, is_new] = entry->subscribers.try_emplace(subscriber);
-  if (is_new && entry->IsElsewhere(subscriber)) ++entry->elsewhere[subscriber.node];
+  const auto [found, is_new] = Insert(*entry, subscriber);
   Subscription& has = found->second;
   if ((how.monitor != 0 && has.monitor != 0) || (how.link != 0 && has.link != 0)) {
     return gen::Error(gen::ErrorCode::kTaken, "subscribed already: event " + name.ToString());
   }
+  const Subscription before = has;
   if (how.monitor != 0) has.monitor = how.monitor;
   if (how.link != 0) has.link = how.link;
-  if (first && entry->options.notify) notify(entry->producer);
-  if (!is_new) {
-    if (mark != nullptr) *mark = {};
-    return std::vector<gen::MessageEvent>();
+  try {
+    std::vector<gen::MessageEvent> missed;
+    if (is_new) {
+      missed = TakeMissed(*entry, mark, place);
+    } else if (mark != nullptr) {
+      *mark = {};
+    }
+    // Last: the producer would not hear that there is none.
+    if (first && entry->options.notify) notify(entry->producer);
+    return missed;
+  } catch (...) {  // no memory
+    has = before;
+    if (is_new) Erase(*entry, found, nullptr);
+    throw;
   }
-  const std::size_t missed = entry->Missed(mark == nullptr ? EventMark() : *mark);
-  if (mark != nullptr) *mark = {entry->id, entry->published};
-  const auto begin = std::prev(entry->buffer.end(), static_cast<std::ptrdiff_t>(missed));
-  if (place == nullptr) return std::vector<gen::MessageEvent>(begin, entry->buffer.end());
-  std::for_each(begin, entry->buffer.end(), place);
-  return std::vector<gen::MessageEvent>();
+}
+
+std::pair<std::map<gen::PID, Subscription>::iterator, bool> Events::Insert(Entry& entry,
+                                                                           gen::PID subscriber) {
+  if (!entry.IsElsewhere(subscriber)) return entry.subscribers.try_emplace(subscriber);
+  // The counter first: whoever erases the subscriber finds it.
+  const auto [node, is_first] = entry.elsewhere.try_emplace(subscriber.node);
+  try {
+    const auto place = entry.subscribers.try_emplace(subscriber);
+    if (place.second) ++node->second;
+    return place;
+  } catch (...) {
+    if (is_first) entry.elsewhere.erase(node);
+    throw;
+  }
+}
+
+std::vector<gen::MessageEvent> Events::TakeMissed(const Entry& entry, EventMark* mark,
+                                                  const Place& place) {
+  const std::size_t missed = entry.Missed(mark == nullptr ? EventMark() : *mark);
+  if (mark != nullptr) *mark = {entry.id, entry.published};
+  const auto begin = std::prev(entry.buffer.end(), static_cast<std::ptrdiff_t>(missed));
+  if (place == nullptr) return {begin, entry.buffer.end()};
+  std::for_each(begin, entry.buffer.end(), place);
+  return {};
 }
 
 std::size_t Events::Entry::Missed(const EventMark& mark) const {
@@ -163,7 +192,9 @@ void Events::Erase(Entry& entry, std::map<gen::PID, Subscription>::iterator subs
     if (--node->second == 0) entry.elsewhere.erase(node);
   }
   entry.subscribers.erase(subscriber);
-  if (entry.subscribers.empty() && entry.options.notify) notify(entry.producer);
+  if (notify != nullptr && entry.subscribers.empty() && entry.options.notify) {
+    notify(entry.producer);
+  }
 }
 
 gen::Result<bool> Events::Publish(gen::Atom name, gen::Ref token, const IsReady& is_ready,

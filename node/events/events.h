@@ -56,7 +56,8 @@ class Events {
   // Adds the subscriptions of `how` to those that the process has already, and returns the values that it has missed,
   // or calls `place`, if not null, for each of them. `mark`, if not null, is how far it got before, and is set to how
   // far it gets now; or to none if it had subscribed already, in the other way. Returns kProcessUnknown if there is no
-  // such event; kTaken if it has such a subscription already; kIncorrect for the mark.
+  // such event; kTaken if it has such a subscription already; kIncorrect for the mark. Subscribes to nothing if it
+  // throws; `place` may have had some of the values then.
   gen::Result<std::vector<gen::MessageEvent>> Subscribe(gen::Atom name, gen::PID subscriber,
                                                         const Subscription& how,
                                                         const Notify& notify,
@@ -114,7 +115,14 @@ class Events {
   };
 
   [[nodiscard]] std::shared_ptr<Entry> Find(gen::Atom name) const;
-  // Erases a subscriber. With the entry's lock.
+  // Makes a place for a subscriber, or finds it: then false. With the entry's lock, as the rest. Changes nothing if it
+  // throws.
+  static std::pair<std::map<gen::PID, Subscription>::iterator, bool> Insert(Entry& entry,
+                                                                            gen::PID subscriber);
+  // Returns what a new subscriber has missed, or gives it to `place`; see Subscribe.
+  static std::vector<gen::MessageEvent> TakeMissed(const Entry& entry, EventMark* mark,
+                                                   const Place& place);
+  // Erases a subscriber. `notify`: null if the producer has not heard of it.
   static void Erase(Entry& entry, std::map<gen::PID, Subscription>::iterator subscriber,
                     const Notify& notify);
 

@@ -66,10 +66,16 @@ void Publishing::Dropped(gen::DeadLetter letter) {
 gen::Result<gen::Ref> Publishing::Register(ProcessSlot& producer, gen::Atom name,
                                            const gen::EventOptions& options) {
   const gen::Ref token = needs_.addresses.MakeRef();
+  ProcessCold& cold = producer.Cold();
+  {  // First what may throw: an event without a note would never end.
+    std::lock_guard lock(cold.lock);
+    const std::size_t events = cold.events.size();
+    if (events == cold.events.capacity()) cold.events.reserve(2 * events + 1);
+  }
   auto added = events_.Add(name, needs_.addresses.PidOf(producer.Id()), token, options);
   if (!added) return std::move(added.error());
-  std::lock_guard lock(producer.Cold().lock);
-  producer.Cold().events.push_back(name);
+  std::lock_guard lock(cold.lock);
+  cold.events.push_back(name);
   return token;
 }
 
@@ -118,22 +124,39 @@ void Publishing::TellEnd(gen::PID subscriber, gen::PID producer, const gen::Even
   (void)needs_.delivery.Deliver(subscriber, notice);  // one that has ended needs no notice
 }
 
-gen::Result<std::vector<gen::MessageEvent>> Publishing::Subscribe(ProcessSlot& subscriber,
-                                                                  const gen::Event& event,
-                                                                  bool link) {
-  const ProcessCold::EventSubscription note{
-      {event.name, needs_.addresses.node()}, NextUniqueId(), link};
-  // Noted first: should the event end in between, its notice finds the note.
+template <class Begin>
+auto Publishing::WithNote(ProcessSlot& subscriber, const Note& note, const Begin& begin) {
   {
     std::lock_guard lock(subscriber.Cold().lock);
     subscriber.Cold().subscriptions.push_back(note);
   }
+  try {
+    auto begun = begin();
+    if (!begun) (void)Relations::TakeSubscription(subscriber, note.id);
+    return begun;
+  } catch (...) {  // no memory: nobody would know of what has begun
+    (void)Relations::TakeSubscription(subscriber, note.id);
+    (void)EndSubscription(note, needs_.addresses.PidOf(subscriber.Id()));
+    throw;
+  }
+}
+
+gen::Result<std::vector<gen::MessageEvent>> Publishing::Subscribe(ProcessSlot& subscriber,
+                                                                  const gen::Event& event,
+                                                                  bool link) {
+  const Note note{{event.name, needs_.addresses.node()}, NextUniqueId(), link};
+  return WithNote(subscriber, note, [&] { return SubscribeNoted(subscriber, note); });
+}
+
+gen::Result<std::vector<gen::MessageEvent>> Publishing::SubscribeNoted(ProcessSlot& subscriber,
+                                                                       const Note& note) {
+  const gen::Atom name = note.event.name;
   const gen::PID pid = needs_.addresses.PidOf(subscriber.Id());
   // Values of a former subscription may wait: what was missed since comes after them. A pool's are on their way to
   // several workers, in no order.
   auto& past_events = subscriber.Cold().past_events;
   const bool may_wait = MayWait(subscriber);
-  const auto past = past_events.find(event.name);
+  const auto past = past_events.find(name);
   const bool is_past = past != past_events.end();
   EventMark mark = is_past ? past->second : EventMark();
   Events::Place place;
@@ -141,22 +164,17 @@ gen::Result<std::vector<gen::MessageEvent>> Publishing::Subscribe(ProcessSlot& s
     place = [&](gen::MessageEvent value) { PlaceMissed(pid, std::move(value)); };
   }
   auto missed = [&] {
-    const LateDrops late_drops =
-        needs_.delivery.DropLate();  // of PlaceMissed, under the event's lock
+    const LateDrops late_drops = needs_.delivery.DropLate();  // of PlaceMissed, under the lock
     return events_.Subscribe(
-        event.name, pid, NumbersOf(OneOf(note)),
-        [&](gen::PID producer) { TellProducer<gen::MessageEventStart>(event.name, producer); },
-        &mark, place);
+        name, pid, NumbersOf(OneOf(note)),
+        [&](gen::PID producer) { TellProducer<gen::MessageEventStart>(name, producer); }, &mark,
+        place);
   }();
-  if (!missed) {
-    (void)Relations::TakeSubscription(subscriber, note.id);
-    return missed;
-  }
-  if (is_past) {
-    if (mark.event != 0) past->second = mark;
-  } else {
+  if (!missed) return missed;
+  if (is_past && mark.event != 0) past->second = mark;
+  if (!is_past) {
     ForgetPastEvents(subscriber.Cold(), may_wait);
-    past_events.emplace(event.name, mark);
+    past_events.emplace(name, mark);
   }
   return missed;
 }
@@ -198,21 +216,17 @@ gen::Result<ProcessCold::EventSubscription> Publishing::BeginElsewhere(ProcessSl
   if (transport_ == nullptr) {
     return gen::Error(gen::ErrorCode::kNoConnection, event.node.ToString());
   }
-  const ProcessCold::EventSubscription note{event, id, link};
-  {
-    std::lock_guard lock(subscriber.Cold().lock);
-    subscriber.Cold().subscriptions.push_back(note);
-  }
-  const auto progress = ProgressWith(event, subscriber.Cold(), MayWait(subscriber));
-  // Who has subscribed in the other way gets values while it waits for the answer. Looked at before the mailbox: the
-  // transport forgets that when the event ends. A pool's values are on their way to several workers, see Subscribe.
-  const bool has_subscribed = progress.use_count() > 2;
-  const bool may_wait = has_subscribed || MayWait(subscriber);
-  auto begun = transport_->Subscribe(needs_.addresses.PidOf(subscriber.Id()), event, OneOf(note),
-                                     progress, may_wait && !subscriber.IsPool());
-  if (begun) return note;
-  (void)Relations::TakeSubscription(subscriber, id);
-  return std::move(begun.error());
+  const Note note{event, id, link};
+  auto begun = WithNote(subscriber, note, [&] {
+    const auto progress = ProgressWith(event, subscriber.Cold(), MayWait(subscriber));
+    // Who has subscribed in the other way gets values while it waits for the answer. Looked at before the mailbox: the
+    // transport forgets that when the event ends. A pool's values are on their way to several workers, see Subscribe.
+    const bool has_subscribed = progress.use_count() > 2;
+    const bool may_wait = has_subscribed || MayWait(subscriber);
+    return transport_->Subscribe(needs_.addresses.PidOf(subscriber.Id()), event, OneOf(note),
+                                 progress, may_wait && !subscriber.IsPool());
+  });
+  return begun.map([&] { return note; });
 }
 
 std::shared_ptr<EventProgress> Publishing::ProgressWith(const gen::Event& event, ProcessCold& cold,
@@ -349,13 +363,10 @@ bool Publishing::SendHere(gen::PID subscriber, gen::PID from, gen::MessageEvent 
   core::EnvelopePtr envelope = MakeValue(from, std::move(value));
   needs_.delivery.NoteSent(*envelope);
   const auto sent = needs_.delivery.Deliver(subscriber, envelope);
-  if (sent) {
-    needs_.totals.accepted.Add();
-    return true;
-  }
   // One that is ending is no subscriber any more.
-  if (gen::HasReceiverEnded(sent.error())) return false;
+  if (!sent && gen::HasReceiverEnded(sent.error())) return false;
   needs_.totals.accepted.Add();
+  if (sent) return true;
   needs_.delivery.Drop(std::move(envelope), subscriber, gen::DropReasonOf(sent.error()),
                        sent.error());
   return false;

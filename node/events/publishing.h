@@ -80,10 +80,18 @@ class Publishing : private Drops::Listener {
   void SetTransport(EventTransport* transport) noexcept { transport_ = transport; }
 
  private:
+  using Note = ProcessCold::EventSubscription;
+
   void Dropped(gen::DeadLetter letter) override;
   // Does what Publish does. The caller lets go of the value later than this.
   gen::Result<std::size_t> PublishShared(gen::PID from, gen::Atom name, gen::Ref token,
                                          const std::shared_ptr<core::Envelope>& shared);
+  // Notes a subscription, and calls `begin`. The note first: should the event end in between, its notice finds it.
+  // Takes both back if `begin` throws.
+  template <class Begin>
+  auto WithNote(ProcessSlot& subscriber, const Note& note, const Begin& begin);
+  gen::Result<std::vector<gen::MessageEvent>> SubscribeNoted(ProcessSlot& subscriber,
+                                                             const Note& note);
   // Forgets events that have ended, unless values of theirs may wait in the mailbox.
   void ForgetPastEvents(ProcessCold& cold, bool may_wait);
   // Returns how far the process got with an event of another node; begins with nothing.

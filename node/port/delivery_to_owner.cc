@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <ergon/node/runtime/runtime.h>
+
 namespace ergon::node {
 
 bool DeliveryToOwner::IsForNow(const gen::Error& error) noexcept {
@@ -13,10 +15,15 @@ bool DeliveryToOwner::IsForAll(const gen::Error& error) noexcept {
          error == gen::ErrNoConnection;
 }
 
+// Without its lists: an owner of many ports has many links, and would wait while each of these copies them.
+gen::Result<gen::ProcessInfo> DeliveryToOwner::OwnerInfo() const {
+  return RuntimeOf(self_.Node(), "Port").inspection().ProcessInfo(owner_, 0);
+}
+
 bool DeliveryToOwner::MayBegin(bool has_paused) {
   if (room_ == 0) {
     auto window = static_cast<std::uint64_t>(program_.options().window);
-    const auto info = self_.Node().ProcessInfo(owner_);
+    const auto info = OwnerInfo();
     const std::uint64_t queued = info ? info->messages_queued : 0;
     const std::uint64_t waiting = queued + (info ? info->messages_held : 0);
     // A mailbox that drops its oldest refuses nothing.
@@ -32,7 +39,7 @@ bool DeliveryToOwner::MayBegin(bool has_paused) {
 }
 
 bool DeliveryToOwner::HasRoom() const {
-  const auto info = self_.Node().ProcessInfo(owner_);
+  const auto info = OwnerInfo();
   return !info || info->mailbox_size == 0 || info->messages_queued < info->mailbox_size;
 }
 

@@ -10,6 +10,7 @@
 #include <ergon/gen/host/drop_reason_of.h>
 #include <ergon/gen/node.h>
 #include <ergon/gen/process.h>
+#include <ergon/gen/process_info.h>
 #include <ergon/node/port/program.h>
 
 namespace ergon::node {
@@ -79,6 +80,8 @@ class DeliveryToOwner {
   // Before the first pause, which would be long for an owner that handles a message in a microsecond.
   static constexpr int kLooks = 20;
 
+  // Returns an error if the owner has ended, or lives on another node.
+  [[nodiscard]] gen::Result<gen::ProcessInfo> OwnerInfo() const;
   [[nodiscard]] bool IsBeingEnded() { return !self_.Sleep(std::chrono::nanoseconds::zero()); }
   // Returns whether the owner may take the message later. A pool may be overloaded.
   [[nodiscard]] static bool IsForNow(const gen::Error& error) noexcept;

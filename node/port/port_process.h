@@ -19,8 +19,9 @@
 namespace ergon::node {
 
 // Writes the input itself, suspended while the pipe is full, so that what was sent later waits in its own mailbox. All
-// other work that takes time is done by helpers, which are linked to it and whose exit signals it traps: no message of
-// its own is in any process's way, or missing in the counters, when it is killed.
+// other work that takes time is done by helpers, which are linked to it: no message of its own is in any process's way,
+// or missing in the counters, when it is killed. It traps no exit signals: a helper that fails asks it to stop, with
+// the helper's reason.
 class PortProcess final : public gen::ProcessBehavior {
  public:
   explicit PortProcess(PortOptions options)

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <exception>
 #include <new>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include <pthread.h>
@@ -110,6 +110,9 @@ Recorder::~Recorder() { End(); }
 
 gen::Result<std::uint64_t> Recorder::CheckProcess(gen::PID pid) const {
   if (!pid) return std::uint64_t{0};
+  if (pid.node != addresses_.node()) {
+    return Incorrect(fmt::format("process: {} is not of this node", pid));
+  }
   const ProcessSlot* const process = addresses_.Find(pid);
   if (process == nullptr) return addresses_.WhyUnreachable(pid);
   return pid.id;
@@ -134,29 +137,35 @@ gen::Result<std::shared_ptr<TraceFile>> Recorder::Begin(core::Dispatcher& dispat
                       fmt::format("trace file \"{}\": it is being written", recording_->name));
   }
   if (writer_.joinable()) writer_.join();
-  std::vector<RecordedEvent> events;
   try {
-    events.reserve(Tracks::kUsuallyMost);  // once: as it grew there would be two of them
+    return BeginRecording(*threaded, *only, path, options);
   } catch (const std::bad_alloc&) {
     return gen::Error(gen::ErrorCode::kInternal,
                       "trace file: there is no memory for what is recorded");
   }
-  auto recording = std::make_shared<Recording>(*threaded, fork_guard_, path, options);
+}
+
+gen::Result<std::shared_ptr<TraceFile>> Recorder::BeginRecording(
+    core::ThreadedDispatcher& dispatcher, std::uint64_t only, const std::string& path,
+    const TraceFileOptions& options) {
+  std::vector<RecordedEvent> events;
+  events.reserve(Tracks::kUsuallyMost);  // once: as it grew there would be two of them
+  auto recording = std::make_shared<Recording>(dispatcher, fork_guard_, path, options);
   auto open = recording->file.Open();
   if (!open) return std::move(open.error());
   const std::string node(addresses_.node().ToString());
   (void)recording->file.Append(GroupJson(false, node + ": threads"));
   (void)recording->file.Append(GroupJson(true, node + ": processes"));
-  tracks_.Begin(*only, options.sends);
-  threaded->SetHooks(this);  // first: the writer takes them back, maybe at once
+  tracks_.Begin(only, options.sends);
+  dispatcher.SetHooks(this);  // first: the writer takes them back, maybe at once
   try {
     writer_ = std::thread([this, recording, events = std::move(events)]() mutable {
       Run(*recording, std::move(events));
     });
-  } catch (const std::system_error& error) {
-    threaded->SetHooks(nullptr);
-    std::vector<RecordedEvent> none;
-    tracks_.End(none);
+  } catch (const std::exception& error) {
+    dispatcher.SetHooks(nullptr);
+    tracks_.Cancel();
+    if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) throw;
     return gen::Error(gen::ErrorCode::kInternal,
                       fmt::format("trace file: no thread can be had: {}", error.what()));
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <ergon/core/dispatcher.h>
+#include <ergon/core/threaded_dispatcher.h>
 #include <ergon/gen/result.h>
 #include <ergon/node/delivery/addresses.h>
 #include <ergon/node/diagnosis/node_log.h>
@@ -50,6 +51,11 @@ class Recorder final : public core::DispatcherHooks, public SendRecorder {
   class Recording;
 
   gen::Result<std::uint64_t> CheckProcess(gen::PID pid) const;
+  // With mutex_. Throws std::bad_alloc without having begun.
+  gen::Result<std::shared_ptr<TraceFile>> BeginRecording(core::ThreadedDispatcher& dispatcher,
+                                                         std::uint64_t only,
+                                                         const std::string& path,
+                                                         const TraceFileOptions& options);
   // `events`: none, with room for those that come together.
   void Run(Recording& recording, std::vector<RecordedEvent> events);
   // Writes and removes the events. Returns false if the file has no room for all of them.

@@ -243,4 +243,14 @@ void Tracks::End(std::vector<RecordedEvent>& events) {
   TakeEvents(events);
 }
 
+void Tracks::Cancel() noexcept {
+  for (Stripe& stripe : stripes_) {
+    std::lock_guard lock(stripe.mutex);
+    stripe.is_on = false;
+    stripe.tracks.clear();
+    stripe.events.clear();
+    stripe.sends = 0;
+  }
+}
+
 }  // namespace ergon::node

@@ -45,6 +45,8 @@ class Tracks {
   void TakeEvents(std::vector<RecordedEvent>& events);
   // Does the same, and cuts what goes on now; nothing is recorded any more.
   void End(std::vector<RecordedEvent>& events);
+  // Ends a recording that has no writer, also without memory.
+  void Cancel() noexcept;
   [[nodiscard]] std::uint64_t left_out() const noexcept {
     return left_out_.load(std::memory_order_relaxed);
   }

@@ -128,6 +128,7 @@ gen::Status ApplicationMaster::MemberEnded(gen::PID pid, const gen::Reason& reas
   observer_.SetProcesses(spec_->name, pid, false);
   if (at_once_) return members_.empty() ? EndNext() : gen::Continue();
   if (stopping_) return was_asked ? EndNext() : gen::Continue();
+  if (IsByNode(reason)) return EndAllAtOnce();  // the next one that it kills may be this one
 
   const bool decides = spec_->mode == gen::ApplicationMode::kPermanent ||
                        (spec_->mode == gen::ApplicationMode::kTransient && reason.IsFailure());
@@ -192,7 +193,7 @@ void ApplicationMaster::ProcessTerminate(const gen::Reason& reason) {
                        (spec_->mode == gen::ApplicationMode::kTransient && reason.IsFailure());
   // The node first: nobody shall see the application ended and the node running.
   try {
-    if (matters && !asked_to_stop_ && !observer_.IsEndedByForce(spec_->name)) {
+    if (matters && !asked_to_stop_ && !IsByNode(reason) && !observer_.IsEndedByForce(spec_->name)) {
       std::string text = fmt::format("application '{}' has ended: {}", spec_->name, reason);
       if (!reason.IsFailure()) host_->Log().Error("{}, and the node with it", text);
       host_->Node().Stop(reason.IsFailure() ? gen::Reason::Error(std::move(text))

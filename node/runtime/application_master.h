@@ -25,6 +25,8 @@ class ApplicationObserver {
   virtual void Ended(gen::Atom name, const gen::Reason& reason) = 0;
   // Returns whether somebody has asked for the end of this run while it was starting: the master may be killed later.
   [[nodiscard]] virtual bool IsEndedByForce(gen::Atom name) const = 0;
+  // Returns whether the node ends by force: then it kills all processes.
+  [[nodiscard]] virtual bool NodeKillsAll() const = 0;
 
  protected:
   ~ApplicationObserver() = default;
@@ -55,6 +57,10 @@ class ApplicationMaster final : public gen::ProcessBehavior {
   void UndoStart();
   std::vector<Member>::iterator FindMember(gen::PID pid);
   gen::Status MemberEnded(gen::PID pid, const gen::Reason& reason);
+  // Returns whether this reason is no failure, but the end of the node.
+  [[nodiscard]] bool IsByNode(const gen::Reason& reason) const {
+    return reason.kind() == gen::ReasonKind::kKill && observer_.NodeKillsAll();
+  }
   // Kills a process whose time to end is up.
   void KillLate(gen::PID child);
   gen::Status BeginStop(const gen::Reason& reason);
@@ -72,7 +78,7 @@ class ApplicationMaster final : public gen::ProcessBehavior {
   bool is_running_ = false;                   // all its processes have been started
   bool stopping_ = false;
   bool at_once_ = false;        // all its processes have been killed
-  bool asked_to_stop_ = false;  // by StopApplication or the end of the node
+  bool asked_to_stop_ = false;  // by StopApplication, or the node ends
   gen::LimitedLines unhandled_lines_;
 };
 

@@ -165,26 +165,33 @@ gen::Result<void> Applications::StartOne(gen::Atom name,
     // They have been started, but others may have stopped one while the next one was starting.
     if (auto needed = CheckNeeded(name, **entry); !needed) return needed;
     (*entry)->state = State::kStarting;
-    (*entry)->ended_by_force = false;
-    (*entry)->has_begun_to_stop = false;
-    (*entry)->stoppers = 0;
     if (spec == nullptr) spec = (*entry)->loaded;
     former = std::exchange((*entry)->spec, spec);
   }
-  const gen::ProcessFactory master(
-      [&observer = static_cast<ApplicationObserver&>(*this),
-       spec]() -> std::unique_ptr<gen::ProcessBehavior> {
-        return std::make_unique<ApplicationMaster>(observer, spec);
-      },
-      &typeid(ApplicationMaster));
-  // Each process of it has a time-out of its own, and all together may take as long as they need.
-  auto started = node_.Spawn(master, {.init_timeout = gen::kInfinite,
-                                      .log_level = spec->log_level,
-                                      .environment = spec->environment});
-  if (started) return {};
-  const gen::Error& error = started.error();
-  Ended(name, gen::Reason::Error(error.ToString()));
-  return gen::StartErrorOf(fmt::format("application '{}'", name), error);
+  try {
+    auto& observer = static_cast<ApplicationObserver&>(*this);
+    const gen::ProcessFactory master(
+        [&observer, spec] { return std::make_unique<ApplicationMaster>(observer, spec); },
+        &typeid(ApplicationMaster));
+    // Each process of it has a time-out of its own, and all together may take as long as they need.
+    auto started = node_.Spawn(master, {.init_timeout = gen::kInfinite,
+                                        .log_level = spec->log_level,
+                                        .environment = spec->environment});
+    if (started) return {};
+    const gen::Error& error = started.error();
+    gen::Error told = gen::StartErrorOf(fmt::format("application '{}'", name), error);
+    Ended(name, gen::Reason::Error(error.ToString()));  // last: from here on others may start it
+    return told;
+  } catch (...) {  // no memory
+    NotStarted(name);
+    throw;
+  }
+}
+
+void Applications::NotStarted(gen::Atom name) noexcept {
+  std::lock_guard lock(mutex_);
+  const auto found = entries_.find(name);
+  if (found != entries_.end()) found->second.Reset();
 }
 
 // -- stop --
@@ -348,12 +355,9 @@ std::vector<gen::PID> Applications::MastersNewestFirst() const {
 
 void Applications::SetProcesses(gen::Atom name, gen::PID pid, bool alive) {
   std::lock_guard lock(mutex_);
-  Entry& entry = entries_.at(name);
-  if (alive) {
-    entry.processes.push_back(pid);
-  } else {
-    std::erase(entry.processes, pid);
-  }
+  std::vector<gen::PID>& processes = entries_.at(name).processes;
+  std::erase(processes, pid);
+  if (alive) processes.push_back(pid);
 }
 
 bool Applications::Starting(gen::Atom name, gen::PID master) {
@@ -383,12 +387,8 @@ void Applications::Ended(gen::Atom name, const gen::Reason& reason) {
   std::lock_guard lock(mutex_);
   const auto found = entries_.find(name);
   if (found == entries_.end()) return;
-  Entry& entry = found->second;
-  entry.state = State::kLoaded;
-  entry.spec = entry.loaded;
-  entry.master = gen::PID();
-  entry.processes.clear();
-  entry.last_end = reason;
+  found->second.last_end = reason;  // first: it may throw
+  found->second.Reset();
 }
 
 bool Applications::IsEndedByForce(gen::Atom name) const {

@@ -11,13 +11,15 @@
 #include <ergon/gen/application.h>
 #include <ergon/gen/node.h>
 #include <ergon/node/runtime/application_master.h>
+#include <ergon/node/spawning/population.h>
 
 namespace ergon::node {
 
 // Any thread; Start and Stop block it. The functions are described at gen::Node.
 class Applications final : private ApplicationObserver {
  public:
-  explicit Applications(gen::Node& node) : node_(node) {}
+  // Both outlive this.
+  Applications(gen::Node& node, Population& population) : node_(node), population_(population) {}
 
   gen::Result<void> Load(const gen::ApplicationSpec& spec);
   gen::Result<void> Unload(gen::Atom name);
@@ -38,6 +40,7 @@ class Applications final : private ApplicationObserver {
   void Stopping(gen::Atom name) override;
   void Ended(gen::Atom name, const gen::Reason& reason) override;
   [[nodiscard]] bool IsEndedByForce(gen::Atom name) const override;
+  [[nodiscard]] bool NodeKillsAll() const override { return population_.gate().IsClosed(); }
 
   struct Entry {
     std::shared_ptr<const gen::ApplicationSpec> loaded;
@@ -52,6 +55,16 @@ class Applications final : private ApplicationObserver {
     bool has_begun_to_stop = false;
     int stoppers = 0;  // who have asked it to, or are about to
     std::optional<gen::Reason> last_end = std::nullopt;
+
+    // Makes it as it was before its start. Who has used `spec` still has it: nothing of the user's goes with the lock.
+    void Reset() noexcept {
+      state = gen::ApplicationState::kLoaded;
+      spec = loaded;
+      master = gen::PID();
+      processes.clear();
+      ended_by_force = has_begun_to_stop = false;
+      stoppers = 0;
+    }
   };
 
   gen::Result<Entry*> Find(gen::Atom name);
@@ -60,6 +73,8 @@ class Applications final : private ApplicationObserver {
                          std::vector<gen::Atom>& order);
   // Starts one application by `spec`; null: by what was loaded.
   gen::Result<void> StartOne(gen::Atom name, std::shared_ptr<const gen::ApplicationSpec> spec);
+  // Takes the start back: its master has not begun, or has ended already.
+  void NotStarted(gen::Atom name) noexcept;
   // Returns an error if an application that this one needs does not run, unless it has ended by itself with normal.
   [[nodiscard]] gen::Result<void> CheckNeeded(gen::Atom name, const Entry& entry) const;
   // Returns whether the application is being started, by this master.
@@ -75,6 +90,7 @@ class Applications final : private ApplicationObserver {
   std::optional<gen::PID> StartingMasterToKill(gen::Atom name);
 
   gen::Node& node_;
+  Population& population_;
   mutable std::mutex mutex_;
   std::map<gen::Atom, Entry> entries_;  // in the order of the names' creation
   std::uint64_t starts_ = 0;

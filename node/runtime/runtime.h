@@ -205,7 +205,7 @@ class Runtime {
               .wall_clock = wall_clock_,
               .log = log_,
               .io = io_}};
-  Applications applications_{*node_};
+  Applications applications_{*node_, population_};
   OutsideCalls outside_calls_{{.addresses = addresses_,
                                .delivery = delivery_,
                                .back_pressure = back_pressure_,

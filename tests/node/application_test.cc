@@ -645,6 +645,51 @@ TEST_CASE("application: stopped by force, at once, also while it is being stoppe
   CHECK(app.test.IsAlive(app.test.Spawn()));  // the node goes on
 }
 
+TEST_CASE("application: that the node kills all is no failure of an application") {
+  constexpr auto kMode = ApplicationMode::kPermanent;
+  AppNode app{.notes = {}, .test = TestNode({.shutdown_timeout = 10ms})};
+  app.Load(app.Spec("a", {}, kMode));
+  REQUIRE(app.test.node.StartApplication("a"));
+  SUBCASE("by force") { app.test.node.StopForce(); }
+  SUBCASE("when its time is over, before all are asked") {
+    auto spec = app.Spec("b", {}, kMode);
+    spec.processes[1].factory =
+        Make({.terminate = [](Subject& self, const gen::Reason&) { (void)self.Sleep(1h); }});
+    spec.processes[1].shutdown_timeout = gen::kInfinite;
+    app.Load(spec);
+    REQUIRE(app.test.node.StartApplication("b"));
+    app.test.node.Stop();
+  }
+  CHECK(app.test.node.Info().processes == 0);
+  CHECK_FALSE(app.test.log.Contains("has ended: killed"));
+  CHECK_FALSE(app.test.log.Contains("the node stops already"));
+}
+
+TEST_CASE("application: a process that fails while the node stops is told of") {
+  std::atomic<bool> hangs{false};
+  std::atomic<bool> goes_on{false};
+  AppNode app{.notes = {}, .test = TestNode({.shutdown_timeout = kit::kDeadline * 10})};
+  app.Load(app.Spec("a", {}, ApplicationMode::kPermanent));
+  REQUIRE(app.test.node.StartApplication("a"));
+  auto spec = app.Spec("b");
+  spec.processes[1].factory = Make({.terminate = [&](Subject& self, const gen::Reason&) {
+    hangs = true;
+    while (!goes_on && self.Sleep(1ms)) continue;
+  }});
+  spec.processes[1].shutdown_timeout = gen::kInfinite;
+  app.Load(spec);
+  REQUIRE(app.test.node.StartApplication("b"));
+  std::thread stops([&] { app.test.node.Stop(); });
+  CHECK(Eventually([&] { return hangs.load(); }));
+  CHECK(app.test.node.Send("a1", End{gen::Reason::Error("failure")}));
+  CHECK(Eventually([&] {
+    return app.test.log.Contains(
+        "the node stops already: application 'a' has ended: a1 has ended: failure");
+  }));
+  goes_on = true;
+  stops.join();
+}
+
 // As a value in what is the user's: asks the node while it is copied and destroyed.
 struct AsksForApplications {
   explicit AsksForApplications(gen::Node& asked) : node(&asked) {}

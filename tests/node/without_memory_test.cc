@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -15,6 +16,7 @@
 #include <pthread.h>
 
 #include <ergon/core/foundations/sanitizers.h>
+#include <ergon/node/events/events.h>
 #include <ergon/node/trace_file.h>
 
 #include <kit/gate.h>
@@ -141,6 +143,131 @@ TEST_CASE(
       CHECK(t.node.Info().processes == 1);
     }));
   }
+}
+
+TEST_CASE("without memory: an application that could not be started is loaded, and starts later") {
+  const gen::Atom name("app");
+  for (const bool refuses : {false, true}) {
+    CAPTURE(refuses);
+    TestNode t;
+    const auto init = [refuses](Subject&, const gen::Args&) -> gen::Status {
+      if (refuses) return gen::Stop(gen::Reason::Error("it refuses to begin, each time"));
+      return gen::Continue();
+    };
+    t.node
+        .LoadApplication(
+            {.name = name,
+             .environment = {{"key", "a text that does not fit into a string of its own"}},
+             .processes = {{.factory = Make({.init = init})}}})
+        .value();
+    SpawnWithoutMemory([&] {
+      const auto started = t.node.StartApplication(name);
+      failing_allocation = 0;
+      if (started) CHECK(t.node.StopApplication(name));
+    });
+    CHECK(t.node.ApplicationInfo(name)->state == gen::ApplicationState::kLoaded);
+    CHECK(t.node.StartApplication(name).has_value() != refuses);
+    CHECK(t.node.UnloadApplication(name).has_value() == refuses);
+  }
+}
+
+constexpr int kMoreThanTheseAllocate = 60;
+
+// Returns whether the exception came out of `does`, in which allocation `n` fails.
+bool IsThrownFrom(int n, const auto& does) {
+  bool thrown = false;
+  failing_allocation = n;
+  try {
+    does();
+  } catch (const std::bad_alloc&) {
+    thrown = true;
+  }
+  failing_allocation = 0;
+  return thrown;
+}
+
+TEST_CASE("without memory: an event that could not be registered is not there") {
+  const gen::Atom name("e");
+  int failed = 0;
+  TestNode t;
+  for (int n = 1; n <= kMoreThanTheseAllocate; ++n) {
+    CAPTURE(n);
+    CHECK(t.Run(t.Spawn(), [&](Subject& self) {
+      if (IsThrownFrom(n, [&] { (void)self.RegisterEvent(name); })) {
+        ++failed;
+        CHECK(self.UnregisterEvent(name).error() == gen::ErrProcessUnknown);
+        CHECK(self.RegisterEvent(name));
+      }
+      CHECK(self.UnregisterEvent(name));
+    }));
+  }
+  CHECK(failed > 0);
+  CHECK(failed < kMoreThanTheseAllocate);
+}
+
+TEST_CASE("without memory: who could not subscribe to an event has no subscription") {
+  const gen::Event event{"e", {}};
+  gen::Ref token;
+  std::atomic<int> starts = 0;
+  std::atomic<int> stops = 0;
+  TestNode t;
+  const gen::PID producer = t.Spawn({.message = [&](Subject&, gen::PID, gen::Message& message) {
+    if (message.Is<gen::MessageEventStart>()) ++starts;
+    if (message.Is<gen::MessageEventStop>()) ++stops;
+    return gen::Continue();
+  }});
+  CHECK(t.Run(producer, [&](Subject& self) {
+    token = self.RegisterEvent("e", {.buffer = 1, .notify = true}).value();
+    CHECK(self.SendEvent("e", token, 1).value() == 0);
+  }));
+  const Handlers subscriber{
+      .event = [](Subject&, const gen::MessageEvent&) { return gen::Continue(); }};
+  for (const bool link : {false, true}) {
+    CAPTURE(link);
+    int failed = 0;
+    for (int n = 1; n <= kMoreThanTheseAllocate; ++n) {
+      CAPTURE(n);
+      CHECK(t.Run(t.Spawn(subscriber), [&](Subject& self) {
+        const auto enter = [&] { return link ? self.LinkEvent(event) : self.MonitorEvent(event); };
+        const auto leave = [&] {
+          return link ? self.UnlinkEvent(event) : self.DemonitorEvent(event);
+        };
+        const bool thrown = IsThrownFrom(n, [&] { (void)enter(); });
+        CHECK(self.SendEvent("e", token, 2).value() == (thrown ? 0 : 1));
+        if (thrown) {
+          ++failed;
+          CHECK(leave().error() == gen::ErrProcessUnknown);
+          CHECK(enter().value().size() == 1);
+        }
+        CHECK(leave());
+      }));
+    }
+    CHECK(failed > 0);
+    CHECK(failed < kMoreThanTheseAllocate);
+  }
+  // Its producer has heard of each end of what it has heard to begin.
+  CHECK(kit::Eventually([&] { return starts >= 2 * kMoreThanTheseAllocate && starts == stops; }));
+}
+
+TEST_CASE("without memory: a subscriber of another node is counted as one, or is none") {
+  const gen::Atom name("e");
+  const gen::PID subscriber{1, "there@localhost", 1};
+  const Events::Notify notify = [](gen::PID) {};
+  Events events;
+  CHECK(events.Add(name, {1, "here@localhost", 1}, {1, "here@localhost", 1}, {}));
+  int failed = 0;
+  for (int n = 1; n <= kMoreThanTheseAllocate; ++n) {
+    CAPTURE(n);
+    const bool thrown =
+        IsThrownFrom(n, [&] { (void)events.Subscribe(name, subscriber, {.monitor = 1}, notify); });
+    if (thrown) ++failed;
+    const auto info = events.Infos(1).first.at(0);
+    CHECK(info.subscribers == (thrown ? 0 : 1));
+    REQUIRE(info.subscribers_elsewhere == info.subscribers);
+    CHECK(events.Remove(name, subscriber, notify).empty() == thrown);
+  }
+  CHECK(failed > 0);
+  CHECK(failed < kMoreThanTheseAllocate);
 }
 
 // What a process allocates for its first wait: what it has for waits, and the timer.
@@ -270,6 +397,29 @@ TEST_CASE("without memory: no trace file is begun if there is no room for what i
   CHECK(file.error().detail().find("no memory") != std::string_view::npos);
   CHECK(t.Run(t.Spawn(), [](Subject&) {}));
   CHECK(TraceTo(t.node, path.text(), {.duration = gen::kInfinite}).value()->End());
+}
+
+TEST_CASE("without memory: whatever of a recording has no room, none is begun, and one later") {
+  const trace_file_test::Path path;
+  int failed = 0;
+  TestNode t;
+  const gen::PID pid = t.Spawn();
+  for (int n = 1; n <= kMoreThanTheseAllocate; ++n) {
+    CAPTURE(n);
+    gen::Result<std::shared_ptr<TraceFile>> file = gen::ErrBusy;
+    CHECK(!IsThrownFrom(
+        n, [&] { file = TraceTo(t.node, path.text(), {.duration = gen::kInfinite}); }));
+    CHECK(t.Run(pid, [](Subject&) {}));
+    if (file) {
+      CHECK((*file)->End());
+      continue;
+    }
+    ++failed;
+    CHECK(file.error().code() == gen::ErrorCode::kInternal);
+    CHECK(file.error().detail().find("no memory") != std::string_view::npos);
+  }
+  CHECK(failed > 0);
+  CHECK(failed < kMoreThanTheseAllocate);
 }
 
 TEST_CASE("without memory: what a trace file has no text for is left out, and counted") {

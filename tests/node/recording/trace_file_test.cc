@@ -195,6 +195,12 @@ TEST_CASE("trace file: errors") {
   CHECK(t.node.Kill(gone));
   CHECK(t.Ended(gone));
   CHECK(!TraceTo(t.node, path.text(), {.process = gone}));
+  const gen::PID former{gone.id, gone.node, gone.creation + 1};
+  CHECK(TraceTo(t.node, path.text(), {.process = former}).error() == gen::ErrProcessIncarnation);
+  const gen::PID elsewhere{gone.id, "other@localhost", gone.creation};
+  CHECK(TraceTo(t.node, path.text(), {.process = elsewhere}).error() == gen::ErrIncorrect);
+  CHECK(detail(path.text(), {.process = elsewhere}) ==
+        "process: " + elsewhere.ToString() + " is not of this node");
   CHECK(!std::filesystem::exists(path.text()));
 }
 
