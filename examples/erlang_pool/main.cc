@@ -4,10 +4,6 @@
 //   RELEASE_COOKIE=secret erlang_pool cpp@127.0.0.1
 //
 // It ends with SIGTERM, or when its standard input ends.
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <array>
 #include <csignal>
 #include <cstdint>
 #include <iostream>
@@ -17,12 +13,9 @@
 #include <string_view>
 #include <vector>
 
-#include <asio/buffer.hpp>
-#include <asio/posix/stream_descriptor.hpp>
-
 #include <ergon/act/actor.h>
 #include <ergon/act/pool.h>
-#include <ergon/node/await.h>
+#include <ergon/node/end_of_input.h>
 #include <ergon/node/erlang.h>
 #include <ergon/node/node.h>
 
@@ -95,29 +88,6 @@ class Words : public act::Pool {
   }
 };
 
-// Standard input is that of others, too, as of the shell. Asio makes it non-blocking for all who have it.
-class SharedInput {
- public:
-  SharedInput() = default;
-  ~SharedInput() {
-    if (flags_ >= 0) ::fcntl(STDIN_FILENO, F_SETFL, flags_);
-  }
-  SharedInput(const SharedInput&) = delete;
-  SharedInput& operator=(const SharedInput&) = delete;
-
- private:
-  const int flags_ = ::fcntl(STDIN_FILENO, F_GETFL);
-};
-
-// An Erlang port closes the standard input of its program when it ends, however that happens.
-void StopAtEndOfInput(gen::Process& self) {
-  asio::posix::stream_descriptor input(node::IoContext(self.Node()), ::dup(STDIN_FILENO));
-  std::array<char, 256> bytes{};
-  while (input.async_read_some(asio::buffer(bytes), node::AwaitOrStop())) {
-  }
-  self.Node().Stop();  // in a process it only begins
-}
-
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -135,7 +105,6 @@ int main(int count, char** arguments) {
   options.network = dist::Erlang({.observable = true});
   options.types.Register<Count>().Register<Counted>().Register<Order>().Register<Item>();
   options.stop_on_signal = true;
-  const SharedInput input;  // longer than the node
   auto node = node::Start(arguments[1], options);
   if (!node) {
     std::cerr << "erlang_pool: " << node.error().ToString() << '\n';
@@ -146,6 +115,10 @@ int main(int count, char** arguments) {
     std::cerr << "erlang_pool: " << pool.error().ToString() << '\n';
     return 1;
   }
-  if (!node->Spawn(StopAtEndOfInput)) return 1;
+  const auto watch = node::StopAtEndOfInput(*node);
+  if (!watch) {
+    std::cerr << "erlang_pool: " << watch.error().ToString() << '\n';
+    return 1;
+  }
   node->Wait();
 }

@@ -1,8 +1,4 @@
 // price_service: makes offers to a shop that is written in Elixir. See README.md.
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -14,10 +10,8 @@
 #include <variant>
 
 #include <fmt/core.h>
-#include <asio/buffer.hpp>
-#include <asio/posix/stream_descriptor.hpp>
 
-#include <ergon/node/await.h>
+#include <ergon/node/end_of_input.h>
 #include <ergon/node/erlang.h>
 #include <ergon/node/node.h>
 
@@ -37,29 +31,6 @@ int Fail(const std::string& why) {
 }
 int Fail(const gen::Error& error) { return Fail(error.ToString()); }
 
-// Standard input is that of others, too, as of the shell. Asio makes it non-blocking for all who have it.
-class SharedInput {
- public:
-  SharedInput() = default;
-  ~SharedInput() {
-    if (flags_ >= 0) ::fcntl(STDIN_FILENO, F_SETFL, flags_);
-  }
-  SharedInput(const SharedInput&) = delete;
-  SharedInput& operator=(const SharedInput&) = delete;
-
- private:
-  const int flags_ = ::fcntl(STDIN_FILENO, F_GETFL);
-};
-
-// A port of Erlang closes the standard input of its program when it ends, however that happens.
-void StopAtEndOfInput(gen::Process& self) {
-  asio::posix::stream_descriptor input(node::IoContext(self.Node()), ::dup(STDIN_FILENO));
-  std::array<char, 256> bytes{};
-  while (input.async_read_some(asio::buffer(bytes), node::AwaitOrStop())) {
-  }
-  self.Node().Stop();  // in a process it only begins
-}
-
 // Permanent: when the tree gives up, the node stops, too.
 gen::Result<void> StartService(gen::Node& node, const Options& options) {
   const gen::Atom name("price_service");
@@ -78,13 +49,11 @@ int Run(Options options) {
   options.node.network = dist::Erlang({.absent = dist::Absent::kNil, .observable = true});
   options.node.stop_on_signal = true;
   RegisterTypes(options.node);
-  std::optional<SharedInput> input;  // longer than the node
-  if (options.stop_with_input) input.emplace();
   auto node = node::Start(options.name, options.node);
   if (!node) return Fail(node.error());
   if (const auto started = StartService(*node, options); !started) return Fail(started.error());
   if (options.stop_with_input) {
-    const auto watch = node->Spawn(StopAtEndOfInput);
+    const auto watch = node::StopAtEndOfInput(*node);
     if (!watch) return Fail(watch.error());
   }
   fmt::print("listening at 127.0.0.1 port {}\n", options.http_port->load());
