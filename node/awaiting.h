@@ -103,10 +103,15 @@ class AwaitedOperation final
   void Cancel() override {
     Library::Post(executor_, [self = this->shared_from_this()] { self->CancelHere(); });
   }
-  // Cancels the operation, and does so again after a pause. Runs on the I/O thread.
+  // Cancels the operation, and does so again after a pause. Both run on the I/O thread.
   void CancelHere() {
     if (ended_) return;
     cancellation_.Cancel();
+    // Behind what that completes at once, which is nearly all: it needs no timer.
+    Library::Post(executor_, [self = this->shared_from_this()] { self->CancelAgain(); });
+  }
+  void CancelAgain() {
+    if (ended_) return;
     const auto timer = std::make_shared<typename Library::Timer>(executor_);
     timer->expires_after(pause_);
     pause_ = std::min(2 * pause_, kLongestPause);

@@ -22,8 +22,7 @@
 //                  name, behavior), searches them, and returns 1..1,000 of them; ID is the member "id" in these
 //                  answers. An ID belongs to no particular run of the program: after a restart it may be another
 //                  process's. With &creation=N, the member "creation" of /api/node, /api/process and the actions below
-//                  answer 404 after a restart,
-//                  unless NodeOptions::creation is set
+//                  answer 404 after a restart, unless NodeOptions::creation is set
 //
 //   GET /api/tree?root=ID&limit=200
 //                  the tree of processes: which one has started which, and the links of each. A process stands before

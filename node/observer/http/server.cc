@@ -259,7 +259,7 @@ void KeepFromChildren(int descriptor) { (void)::fcntl(descriptor, F_SETFD, FD_CL
 
 void RefuseNew(ObserverState& state, Tcp::socket& socket) {
   constexpr std::string_view kBody = "the observer answers as many as it may (max_connections)\n";
-  const std::string busy = fmt::format(
+  static const std::string busy = fmt::format(
       "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n"
       "Content-Type: text/plain; charset=utf-8\r\nContent-Length: {}\r\n\r\n{}",
       kBody.size(), kBody);

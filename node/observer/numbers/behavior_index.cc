@@ -1,6 +1,7 @@
 #include <ergon/node/observer/numbers/behavior_index.h>
 
 #include <mutex>
+#include <utility>
 
 #include <ergon/gen/process_behavior.h>
 #include <ergon/node/texts/clean_text.h>
@@ -18,10 +19,14 @@ std::optional<std::uint32_t> BehaviorIndex::Of(const ProcessSlot& slot, std::uin
   return known.behavior;
 }
 
-std::optional<std::string> BehaviorIndex::NameOf(const ProcessSlot& slot, std::uint64_t id) {
+const std::string* BehaviorIndex::NameOf(const ProcessSlot& slot, std::uint64_t id) {
   const auto behavior = Of(slot, id);
-  if (!behavior) return std::nullopt;
-  return *behavior == kOther ? ReadName(slot, id) : names_[*behavior];
+  if (!behavior) return nullptr;
+  if (*behavior != kOther) return &names_[*behavior];
+  auto name = ReadName(slot, id);
+  if (!name) return nullptr;
+  other_ = std::move(*name);
+  return &other_;
 }
 
 std::optional<std::string> BehaviorIndex::ReadName(const ProcessSlot& slot,

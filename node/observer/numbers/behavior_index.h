@@ -25,8 +25,8 @@ class BehaviorIndex {
   // Returns the number of a process's behaviour; std::nullopt if the process has ended.
   [[nodiscard]] std::optional<std::uint32_t> Of(const ProcessSlot& slot, std::uint64_t id);
   // Returns the name of a process's own behaviour, as a LabelValue, also of one beyond `most`, for which it takes the
-  // lock of the process each time; std::nullopt if the process has ended.
-  [[nodiscard]] std::optional<std::string> NameOf(const ProcessSlot& slot, std::uint64_t id);
+  // lock of the process each time; nullptr if the process has ended. Valid until the next call.
+  [[nodiscard]] const std::string* NameOf(const ProcessSlot& slot, std::uint64_t id);
   // Returns the name of a behaviour, as a LabelValue.
   [[nodiscard]] const std::string& Name(std::uint32_t behavior) const { return names_[behavior]; }
   [[nodiscard]] std::size_t size() const noexcept { return names_.size(); }
@@ -45,6 +45,7 @@ class BehaviorIndex {
   const std::size_t most_;
   std::vector<Known> known_;  // by slot
   std::vector<std::string> names_{"(other)"};
+  std::string other_;  // the name that NameOf has read, of a behaviour without a number
   std::map<std::string, std::uint32_t> numbers_{{"(other)", kOther}};
 };
 

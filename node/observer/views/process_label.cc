@@ -1,7 +1,6 @@
 #include <ergon/node/observer/views/process_label.h>
 
 #include <mutex>
-#include <utility>
 
 namespace ergon::node {
 
@@ -11,7 +10,7 @@ ProcessLabel LabelOf(BehaviorIndex& index, std::uint64_t id) {
   const ProcessSlot* const slot = index.addresses().Find(label.pid);
   if (slot == nullptr) return label;
   label.name = RegisteredName(*slot, label.pid);
-  if (auto behavior = index.NameOf(*slot, id)) label.behavior = std::move(*behavior);
+  if (const auto* behavior = index.NameOf(*slot, id)) label.behavior = *behavior;
   return label;
 }
 

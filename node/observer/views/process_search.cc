@@ -97,11 +97,11 @@ std::optional<ProcessRow> RowOf(BehaviorIndex& index, std::uint64_t id) {
   const gen::PID pid = index.addresses().PidOf(id);
   const ProcessSlot* const slot = index.addresses().Find(pid);
   if (slot == nullptr) return std::nullopt;
-  auto behavior = index.NameOf(*slot, id);
-  if (!behavior) return std::nullopt;
+  const std::string* const behavior = index.NameOf(*slot, id);
+  if (behavior == nullptr) return std::nullopt;
   ProcessRow row{.pid = pid,
                  .name = RegisteredName(*slot, pid),
-                 .behavior = std::move(*behavior),
+                 .behavior = *behavior,
                  .state = slot->State(),
                  .suspended = slot->IsHeld(),
                  .queued = slot->MainMessagesApprox(),
@@ -153,21 +153,21 @@ ProcessRows FindProcesses(gen::Process& self, BehaviorIndex& index, const Proces
   const bool by_name = query.order == ProcessOrder::kName;
   const bool by_behavior = query.order == ProcessOrder::kBehavior;
   const bool is_search = !query.search.empty();
+  const bool needs_behavior = by_behavior || is_search;
   const auto look = [&](const ProcessSlot& slot, std::uint64_t id) {
-    if (!index.Of(slot, id)) return;
-    std::string behavior;
-    if (by_behavior || is_search) behavior = index.NameOf(slot, id).value_or("");
+    const std::string* const behavior = needs_behavior ? index.NameOf(slot, id) : nullptr;
+    if (behavior == nullptr && (needs_behavior || !index.Of(slot, id))) return;
     ++found.in_all;
     Candidate candidate{id, NumberOf(slot, query.order)};
     if (by_name || is_search) {
       candidate.text = LowerCaseOf(RegisteredName(slot, index.addresses().PidOf(id)).ToString());
     }
     if (is_search && candidate.text.find(query.search) == std::string::npos &&
-        LowerCaseOf(behavior).find(query.search) == std::string::npos) {
+        LowerCaseOf(*behavior).find(query.search) == std::string::npos) {
       return;
     }
     ++found.matching;
-    if (!by_name) candidate.text = by_behavior ? std::move(behavior) : std::string();
+    if (!by_name) candidate.text = by_behavior ? *behavior : std::string();
     first.Add(std::move(candidate));
   };
   VisitProcesses(self, index.addresses(), look);
