@@ -12,6 +12,7 @@ prefix=$1
 source_dir=$2
 compiler=$3
 . "$(dirname "$0")/steps.sh"
+. "$(dirname "$0")/epmd.sh"
 guide=$source_dir/examples/guide
 
 # The blocks of all pages as files: pools_1.cpp is the first one of pools.md, pools_2.text the second one.
@@ -88,16 +89,14 @@ printed=$(timeout 120 "$work/page/build/your_program" 2>"$work/log") || fail "yo
 [[ $printed == "$(<"$work/blocks/building_2.text")" ]] || fail "your_program of building.md prints: $printed"
 
 # Its nodes have an EPMD of their own.
-export ERL_EPMD_PORT=$((20000 + $$ % 6000))
 for name in "${programs[@]}"; do
   if [[ $name == clusters_* ]]; then
     if ! command -v epmd >/dev/null; then
       echo "clusters: not run, there is no epmd here (Debian package erlang-base)"
       continue
     fi
-    epmd &
-    epmd=$!
-    trap 'kill $epmd 2>/dev/null || true; rm -rf "$work"' EXIT
+    trap 'kill $epmd_pid 2>/dev/null || true; rm -rf "$work"' EXIT
+    start_epmd 20000 6000
   fi
   printed=$(timeout 120 "$work/build/$name" 2>"$work/log") || fail "$name ends with $?: $(cat "$work/log")"
   [[ $printed == "$(<"$work/blocks/${name%_*}_$((${name##*_} + 1)).text")" ]] || fail "$name prints: $printed"

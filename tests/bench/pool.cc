@@ -95,8 +95,7 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// With and without, by turns: what else the machine does weighs on both. The ratio is still a noisy
-// figure; what an inspection costs in processor time is not (tests/pool/inspection_test.cc).
+// With and without, by turns: what else the machine does weighs on both. The ratio is still a noisy figure.
 Measurement RunInspect(gen::Node& node, const Params& params) {
   const std::int64_t total = params["n"] * params["producers"];
   Measurement measurement;

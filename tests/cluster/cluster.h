@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <future>
@@ -10,8 +11,11 @@
 #include <thread>
 #include <utility>
 
+#include <arpa/inet.h>
 #include <doctest/doctest.h>
+#include <netinet/in.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,17 +34,16 @@ using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
 // The port mapper, as a child of this program; it ends with it.
 class Epmd {
  public:
-  explicit Epmd(int port) : port_(port) { Start(); }
+  // At the first port from that one on which nobody has: another test's EPMD may be there.
+  explicit Epmd(int first_port) : port_(first_port) {
+    while (!Begins()) REQUIRE(++port_ < first_port + 100);
+  }
   ~Epmd() { Stop(); }
   Epmd(const Epmd&) = delete;
   Epmd& operator=(const Epmd&) = delete;
 
-  void Start() {
-    std::string number = std::to_string(port_);
-    char* arguments[] = {const_cast<char*>("epmd"), const_cast<char*>("-port"), number.data(),
-                         nullptr};
-    REQUIRE(::posix_spawnp(&child_, "epmd", nullptr, nullptr, arguments, environ) == 0);
-  }
+  // Once more, at the same port.
+  void Start() { REQUIRE(Begins()); }
   void Stop() {
     if (child_ == 0) return;
     ::kill(child_, SIGKILL);
@@ -49,14 +52,45 @@ class Epmd {
   }
   [[nodiscard]] int port() const noexcept { return port_; }
 
-  // That of the test program; nodes look for it as long as it starts.
+  // That of the test program.
   static Epmd& OfThisProgram() {
     static Epmd epmd(20'000 + ::getpid() % 6'000);
     return epmd;
   }
 
  private:
-  const int port_;
+  // False: the port is another's, to whom nodes would talk.
+  [[nodiscard]] bool Begins() {
+    if (Answers()) return false;
+    std::string number = std::to_string(port_);
+    char* arguments[] = {const_cast<char*>("epmd"), const_cast<char*>("-port"), number.data(),
+                         nullptr};
+    REQUIRE(::posix_spawnp(&child_, "epmd", nullptr, nullptr, arguments, environ) == 0);
+    if (!kit::Eventually([&] { return HasEnded() || Answers(); })) {
+      Stop();
+      FAIL("EPMD does not listen at port ", number);
+    }
+    return !HasEnded();
+  }
+  // Somebody listens at the port.
+  [[nodiscard]] bool Answers() const {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port_));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const bool answers =
+        ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    ::close(socket);
+    return answers;
+  }
+  // As EPMD does at once if it cannot have the port.
+  [[nodiscard]] bool HasEnded() {
+    if (child_ != 0 && ::waitpid(child_, nullptr, WNOHANG) == child_) child_ = 0;
+    return child_ == 0;
+  }
+
+  int port_;
   pid_t child_ = 0;
 };
 
@@ -94,7 +128,7 @@ inline gen::Result<node::Node> TryStart(const std::string& name, kit::LogCapture
   options.network = Erlang(network);
   options.types.Register<Line>().Register<Sum>();
   gen::Result<node::Node> node = gen::ErrNoConnection;
-  // EPMD may not listen yet.
+  // EPMD may be slow to answer when the machine has much to do.
   for (int attempt = 0; attempt < 200; ++attempt) {
     node = node::Start(name, log.Into(options));
     if (node || node.error() != gen::ErrNoConnection) break;

@@ -2,7 +2,7 @@
 //
 // FOLDER has the files for TLS: node.pem, node.key and ca.pem.
 //
-//   words    a pool; {count, Text} is answered with {ok, Words}, {fail, Text} with {error, Text}
+//   words    a pool; {count, Text} is answered with {ok, Words}, {fail, Text} with {error, Text}, and crash ends a worker
 //   single   a pool of one worker; hold is answered when others have called words:release
 //   full     a pool whose only worker is busy for ever and whose mailbox is full
 //   too_small  another one, to which {resize, N} adds workers
@@ -81,6 +81,9 @@ class WordWorker : public act::Actor {
       while (!released && Sleep(5ms)) {
       }
       return gen::Reply(gen::Atom("released"));
+    }
+    if (const auto* word = request.As<gen::Atom>(); word != nullptr && *word == "crash") {
+      throw std::runtime_error("crash");
     }
     if (auto* term = request.As<Term>(); term != nullptr && term->kind() == Term::Kind::kTuple) {
       if ((*term)[0].AsAtomText() == "fail") {
@@ -284,6 +287,9 @@ class Driver : public act::Actor {
     if (word == "send_later") {
       const auto timer = SendAfter(TargetOf(command[1]), command[2], 1ms);
       return Outcome(timer ? gen::Result<void>() : gen::Result<void>(timer.error()));
+    }
+    if (word == "spawn_pool") {
+      return Outcome(SpawnRegister(gen::Atom(WordOf(command[1])), gen::Factory<WordPool>()));
     }
     if (word == "register") {
       return Outcome(Node().RegisterName(gen::Atom(WordOf(command[1])), *command[2].AsPid()));

@@ -17,6 +17,7 @@
 
 #include <cluster/client.h>
 #include <cluster/cluster.h>
+#include <kit/threads.h>
 
 namespace ergon::dist {
 namespace {
@@ -508,10 +509,10 @@ TEST_CASE(
   // That is a short time, for an honest one as well.
   CHECK(kit::Eventually([&] { return Ping(a, b.Name()).has_value(); }));
   const auto port = static_cast<std::uint16_t>(options.listen_port);
-  std::vector<std::thread> hostile;
   std::atomic<int> closed{0};
+  kit::Threads hostile;
   for (int i = 0; i < 8; ++i) {
-    hostile.emplace_back([&, i] {
+    hostile.Start([&, i] {
       Client client(port);
       switch (i % 4) {
         case 0:
@@ -529,9 +530,10 @@ TEST_CASE(
     });
   }
   for (int i = 0; i < 100; ++i) {
-    CHECK(a.Call(gen::ProcessID{"listener", b.Name()}, Sum{{1, i}}).value() == 1 + i);
+    const gen::ProcessID to{"listener", b.Name()};
+    CHECK(a.Call(to, Sum{{1, i}}, {.timeout = kit::kDeadline}).value() == 1 + i);
   }
-  for (auto& thread : hostile) thread.join();
+  hostile.Join();
   CHECK(closed == 8);
   CHECK(log_b.Contains("was not let in"));
 }

@@ -166,8 +166,9 @@ cases() -> [
     {types_are_called_by_their_tags, fun(Cpp) ->
         {error, {unsupported, <<"request refused">>}} = gen_server:call({words, Cpp}, refused) end},
     {a_late_answer_leaves_nothing, fun(Cpp) ->
-        {timeout, _} = catch_exit(fun() -> gen_server:call({driver, Cpp}, {sleep, 1500}, 50) end),
-        timer:sleep(2000),
+        {timeout, _} = catch_exit(fun() -> gen_server:call({driver, Cpp}, {sleep, 200}, 50) end),
+        %% Its answers come in order: this one is behind the late one.
+        _ = drive(Cpp, self),
         {messages, []} = process_info(self(), messages) end},
     {callers_that_gave_up_are_skipped, fun(Cpp) ->
         Held = gen_server:send_request({single, Cpp}, hold),
@@ -269,7 +270,26 @@ cases() -> [
         Other = victim(Cpp),
         Killed = monitor(process, Other),
         exit(Other, kill),
-        expect({'DOWN', Killed, process, Other, killed}) end},
+        expect({'DOWN', Killed, process, Other, killed}),
+        Third = victim(Cpp),
+        Normal = monitor(process, Third),
+        exit(Third, normal),
+        expect({'DOWN', Normal, process, Third, normal}) end},
+    {a_pool_is_monitored_and_linked, fun(Cpp) ->
+        process_flag(trap_exit, true),
+        {ok, Pool} = drive(Cpp, {spawn_pool, watched_pool}),
+        ByPid = monitor(process, Pool),
+        ByName = monitor(process, {watched_pool, Cpp}),
+        link(Pool),
+        %% The ends of its workers are its own matter.
+        [{error, {terminated, _}} = gen_server:call(Pool, crash, ?PATIENCE) || _ <- lists:seq(1, 5)],
+        {ok, 2} = gen_server:call(Pool, {count, <<"a b">>}, ?PATIENCE),
+        silence(),
+        exit(Pool, broken),
+        expect({'DOWN', ByPid, process, Pool, broken}),
+        expect({'DOWN', ByName, process, {watched_pool, Cpp}, broken}),
+        expect({'EXIT', Pool, broken}),
+        silence() end},
     {gen_stop_and_sys, fun(Cpp) ->
         Victim = victim(Cpp),
         %% OTP 26.1 and later want {ok, State}, which former ones take for the state.

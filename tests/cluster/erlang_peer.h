@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <future>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -91,16 +92,16 @@ class ErlangPeer {
   void Flush() { client_.Write(std::exchange(frames_, {})); }
   // All that was sent has been taken: a message behind it is handled.
   void FlushAndWait() {
-    std::promise<void> handled;
+    std::promise<bool> handled;
     auto* const told = &handled;
     const gen::PID pid = node_
                              ->Spawn([told](gen::Process& self) {
-                               if (self.Receive<Line>(1min)) told->set_value();
+                               told->set_value(self.Receive<Line>(1min).has_value());
                              })
                              .value();
     SendLine(1'000'000, pid, 0);
     Flush();
-    handled.get_future().get();
+    REQUIRE(handled.get_future().get());
   }
 
   // The next signal of that kind which the node sends. It is valid as long as this.

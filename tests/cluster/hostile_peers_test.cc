@@ -11,6 +11,7 @@
 #include <cluster/cluster.h>
 #include <cluster/fake_epmd.h>
 #include <cluster/terms.h>
+#include <kit/threads.h>
 
 #include <ergon/gen/log_limit.h>
 
@@ -148,10 +149,10 @@ TEST_CASE("hostile peers: who cannot be dialled connects while somebody here sen
   auto node = TryStart("middle@127.0.0.1", log, options).value();
   for (const std::string peer : {"aaa@127.0.0.1", "zzz@127.0.0.1"}) {
     CAPTURE(peer);
-    std::atomic<bool> stop{false};
     std::atomic<int> sent{0};
-    std::thread sending([&] {
-      while (!stop) {
+    kit::Threads sending;
+    sending.Start([&] {
+      while (!sending.stopped()) {
         (void)node.Send(gen::ProcessID{"anybody", gen::Atom(peer)}, Line{});
         ++sent;
         std::this_thread::sleep_for(1ms);
@@ -166,8 +167,7 @@ TEST_CASE("hostile peers: who cannot be dialled connects while somebody here sen
     Client client(static_cast<std::uint16_t>(options.listen_port));
     CHECK(client.ShakeHands(peer, "middle@127.0.0.1"));
     CHECK(kit::Eventually([&] { return Nodes(node).size() == 1; }));
-    stop = true;
-    sending.join();
+    sending.StopAndJoin();
     client.Close();
     CHECK(kit::Eventually([&] { return Nodes(node).empty(); }));
   }

@@ -81,5 +81,13 @@ eventually() {
     read -rt 0.01 <> <(:) || true
   done
 }
+has_ended() { [[ $(cut -d' ' -f3 "/proc/$background/stat" 2>/dev/null) =~ ^Z?$ ]]; }
+# await_end: waits for the program in the background, and kills it after a minute; its exit status is $status.
+await_end() {
+  eventually has_ended || kill -KILL "$background"
+  wait "$background"
+  status=$?
+  background=
+}
 # The last command of a test.
 finish() { [[ $failures == 0 ]] || { echo "$failures failed"; exit 1; }; }

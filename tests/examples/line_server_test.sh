@@ -44,7 +44,7 @@ check 'all answered' grep -q '^1000 connections at once, 20 lines each, all answ
 # A request that has begun is answered, and whoever waits for nothing is told.
 exec 4<>"/dev/tcp/127.0.0.1/$port"
 printf 'echo here\n' >&4
-read -r answer <&4
+read -r -t 20 answer <&4
 check 'a connection that stays' is "$answer" here
 stop INT
 check 'SIGINT ends it in order' is "$status" 0
@@ -61,7 +61,7 @@ stop INT
 serve --connections 1
 exec 4<>"/dev/tcp/127.0.0.1/$port"
 printf 'echo first\n' >&4
-read -r answer <&4
+read -r -t 20 answer <&4
 check 'one connection' is "$answer" first
 check 'more are refused' is "$(ask '')" 'error: there are too many connections'
 exec 4>&-

@@ -41,12 +41,17 @@ check 'an empty file' says 'read 0 lines: 0 written, 0 left out, 0 malformed'
 
 # Small mailboxes, and a reader that takes its time.
 mkfifo slow
-"$program" --queue 1 --parsers 2 --output slow log 2>err &
+exec 5<>slow  # logpipe opens no pipe that nobody reads
+exec 6<slow
+"$program" --queue 1 --parsers 2 --output slow log 2>err 5<&- 6<&- &
 background=$!
-{ read -r _; sleep 0.5; cat; } <slow >rest
-wait "$background"
-check 'a slow output loses nothing' is "$? $(wc -l <rest)" '0 29999'
-background=
+read -rt 60 _ <&6
+exec 5<&-  # logpipe has it open: now the pipe ends with that
+sleep 0.5
+cat <&6 >rest
+exec 6<&-
+await_end
+check 'a slow output loses nothing' is "$status $(wc -l <rest)" '0 29999'
 
 exec 5<>slow
 for _ in {1..10}; do cat log; done >much
@@ -57,13 +62,12 @@ kill -TERM "$background"
 sleep 0.5  # the program is told while its output is full
 cat <&5 >rest &
 reader=$!
-wait "$background"
-check 'a file that was not read to its end: exit status 1' is "$?" 1
+await_end
+check 'a file that was not read to its end: exit status 1' is "$status" 1
 check 'it says which' says 'logpipe: much: not read to its end'
 check 'what has been read is written' grep -qE '^read ([0-9]+) lines: \1 written, 0 left out, 0 malformed$' err
 kill "$reader"
 exec 5<&-
-background=
 
 echo '<11>a: one' >'[a,b]'
 run '[a,b]'
@@ -92,8 +96,8 @@ start lonely
 is_open() { find "/proc/$background/fd" -lname "*/lonely" 2>/dev/null | grep -q .; }
 check 'a pipe without a writer' eventually is_open
 kill -TERM "$background"
-wait "$background"
-check 'SIGTERM ends the wait for somebody who writes' is "$?" 0
+await_end
+check 'SIGTERM ends the wait for somebody who writes' is "$status" 0
 
 mkfifo pipe
 start pipe
@@ -102,12 +106,11 @@ printf '%s\n<11>app1: begun' "$(lines 10)" >&4
 written() { [[ $(wc -l <out) == "$1" ]]; }
 check 'a pipe is written out while it is open' eventually written 10
 kill -TERM "$background"
-wait "$background"
-check 'SIGTERM ends it in order' is "$?" 0
+await_end
+check 'SIGTERM ends it in order' is "$status" 0
 check 'with what it has read' says 'read 11 lines: 11 written'
 check 'of a line that has begun, too' grep -qF '"text":"begun"' out
 exec 4>&-
-background=
 
 start --udp 0 --output records
 listens() { grep -q '^listening at ' err; }
@@ -120,9 +123,8 @@ check 'in their order' is "$(tail -1 records)" '{"severity":"error","tag":"net",
 run --udp "$port"
 check 'the port is taken' says "port $port: Address already in use"
 kill -INT "$background"
-wait "$background"
-check 'SIGINT ends it in order' is "$?" 0
-background=
+await_end
+check 'SIGINT ends it in order' is "$status" 0
 
 # A terminal is one open file as input and as output: what makes one of them non-blocking does so for both.
 if command -v script >/dev/null; then

@@ -2,16 +2,14 @@
 # Tests the example price_service, whose program is the first argument, without Elixir: examples/price_service/elixir/test.sh is
 # the rest.
 deploy=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../examples/price_service/deploy" && pwd)
+. "$(dirname "$0")/../epmd.sh"
 . "$(dirname "$0")/service.sh"
 . "$(dirname "$0")/checks.sh"
-export RELEASE_COOKIE=secret ERL_EPMD_PORT=$((31000 + $$ % 1500))
+export RELEASE_COOKIE=secret
 name=prices$$@127.0.0.1
 # An EPMD of its own, which ends with the test.
-epmd &
-epmd_pid=$!
 trap 'kill "$epmd_pid" 2>/dev/null; cleanup' EXIT
-epmd_answers() { epmd -names >/dev/null 2>&1; }
-check 'its EPMD is there' eventually epmd_answers
+check 'its EPMD is there' start_epmd 31000 1500
 
 # http METHOD PATH [HOST]: prints the status and all lines of the body as one.
 http() {

@@ -40,9 +40,7 @@ for signal in INT TERM; do
     read -rt 0.01 <> <(:) || true
   done
   kill -"$signal" "$background"
-  wait "$background"
-  status=$?
-  background=
+  await_end
   check "SIG$signal ends it in order" is "$status" "$([[ $signal == INT ]] && echo 130 || echo 143)"
   check "SIG$signal: it says so" prints ', then interrupted, in '
   check "SIG$signal: what was done is right" prints '^all as with a std::deque'

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2034
+# shellcheck shell=bash disable=SC2034,SC2154
 # Sourced before checks.sh, whose functions it uses, by the tests of services: starts one, and stops it. It prints "listening at ... port N".
 
 listens() { grep -qs '^listening at ' out && catches_signals; }
@@ -18,7 +18,5 @@ serve() {
 # stop SIGNAL: and wait for it; its exit status is $status.
 stop() {
   kill -"$1" "$background"
-  wait "$background"
-  status=$?
-  background=
+  await_end
 }

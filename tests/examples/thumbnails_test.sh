@@ -170,6 +170,9 @@ check 'nothing else' is "$(count wrong) $(count failed)" '0 0'
 # SIGTERM in the middle of a load without end: from then on ab is refused, but for what has been accepted.
 serve --pool 1 --queue 10 --workers 4 --connections 1000
 true >ab.out
+loading=
+# ab is in a group of its own, which nobody else ends.
+trap '[[ -z $loading ]] || { kill -KILL -- "-$loading" && wait "$loading"; } 2>/dev/null; cleanup' EXIT
 set -m
 load -n 1000000 -c 50 &
 loading=$!
@@ -178,11 +181,25 @@ in_the_middle() { (($(answered_with '(200|503)') >= 100)); }
 check 'a load' eventually in_the_middle
 stop TERM
 check 'SIGTERM ends it in order, too' is "$status" 0
-check 'what was accepted is answered' is "$(count answered)" "$(count requests)"
-all_have_come() { [[ "$(count thumbnails) $(count refused)" == "$(answered_with 200) $(answered_with 503)" ]]; }
+# all_of COUNTED RECEIVED...: whether nothing lacks. But ab may end when connects have failed more than ten times; each
+# of its other 49 connections may lack one answer then.
+all_of() {
+  local lacks=0 most=0
+  ! grep -q '^Test aborted' ab.err || most=49
+  while (($# > 0)); do
+    [[ -n $1 && -n $2 && $1 -ge $2 ]] || return 1
+    ((lacks += $1 - $2))
+    shift 2
+  done
+  ((lacks <= most))
+}
+check 'what was accepted is answered' all_of "$(count requests)" "$(count answered)"
+all_have_come() { all_of "$(count thumbnails)" "$(answered_with 200)" "$(count refused)" "$(answered_with 503)"; }
 check 'and the answers have come' eventually all_have_come
-check 'until it was refused' grep -q 'Connection refused' ab.err
+was_refused() { grep -q 'Connection refused' ab.err; }
+check 'until it was refused' eventually was_refused
 { kill -KILL -- -"$loading" && wait "$loading"; } 2>/dev/null
+loading=
 
 run --help
 check 'help' is "$status" 0

@@ -185,9 +185,7 @@ check 'a huge file is being read' eventually reads a-huge
 check 'the walk waits for it' eventually sleeps
 rm vanishing/b
 truncate -s 0 vanishing/a-huge
-wait "$background"
-status=$?
-background=
+await_end
 check 'a vanished file: exit status 1' is "$status" 1
 check 'reported' says 'treesum: vanishing/b: vanished'
 check 'counted' says '; 1 vanished'
@@ -264,9 +262,7 @@ check 'standard error is closed' same tree
 # a test may.
 stops() {
   kill -s "$1" "$background"
-  wait "$background"
-  status=$?
-  background=
+  await_end
   is "$status" "$2"
 }
 truncate -s 4T tree/huge
@@ -338,13 +334,8 @@ read -r _ <&3  # it has begun
 check 'nobody reads its messages: it waits' eventually waits
 kill -INT "$background"
 kill -INT "$background"
-has_ended() { [[ $(cut -d' ' -f3 "/proc/$background/stat" 2>/dev/null) =~ ^Z?$ ]]; }
-check 'SIGINT ends it all the same' eventually has_ended
-kill -KILL "$background" 2>/dev/null
-wait "$background"
-status=$?
-background=
-check 'and it says so by its status' is "$status" 130
+await_end
+check 'SIGINT ends it all the same, and it says so by its status' is "$status" 130
 exec 3<&-
 
 # -- a terminal --

@@ -54,18 +54,21 @@ void RunInTime(const kit::ManualTime& time, TestNode& t, gen::PID pid, F functio
 std::string Who(gen::PID pid) { return pid.ToString() + " (ergon::node::Subject)"; }
 
 TEST_CASE("call time-out: never comes early, on the machine's clock, short or long") {
+  std::atomic<int> done{0};
   TestNode t;
   const gen::PID silent =
       t.Spawn({.call = [](Subject&, gen::PID, gen::Ref, gen::Message&) { return gen::NoReply(); }});
   for (const auto timeout : {20ms, 999ms, 1000ms, 1003ms}) {
-    CHECK(t.Run(t.Spawn(), [&](Subject& self) {
+    t.Begin(t.Spawn(), [&done, silent, timeout](Subject& self) {
       const auto began = std::chrono::steady_clock::now();
       auto answer = self.Call<int>(silent, Square{1}, {.timeout = timeout});
       CHECK(std::chrono::steady_clock::now() - began >= timeout);
       REQUIRE(!answer);
       CHECK(answer.error() == gen::ErrTimeout);
-    }));
+      ++done;
+    });
   }
+  CHECK(kit::Eventually([&] { return done == 4; }));
 }
 
 TEST_CASE("call time-out: the callee handles the request, and waits itself") {

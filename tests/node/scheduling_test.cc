@@ -3,12 +3,12 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include <ergon/core/stepping.h>
 
 #include <kit/gate.h>
+#include <kit/threads.h>
 #include <node/subject.h>
 
 namespace ergon::node {
@@ -93,7 +93,6 @@ TEST_CASE("scheduling: what a blocked worker had made ready is run by others") {
 }
 
 TEST_CASE("scheduling: a flood from one sender does not delay others for ever") {
-  std::atomic<bool> done{false};
   std::atomic<int> handled{0};
   TestNode t({.workers = 2});
   const gen::PID sink = t.Spawn({.message =
@@ -102,8 +101,9 @@ TEST_CASE("scheduling: a flood from one sender does not delay others for ever") 
                                        return gen::Continue();
                                      }},
                                 {.mailbox_size = 10'000});
-  std::thread flood([&] {
-    while (!done) (void)t.node.Send(sink, 1);
+  kit::Threads flood;
+  flood.Start([&] {
+    while (!flood.stopped()) (void)t.node.Send(sink, 1);
   });
   for (int i = 0; i < 20; ++i) {
     CHECK(t.Run(t.Spawn(), [](Subject&) {}));
@@ -112,8 +112,6 @@ TEST_CASE("scheduling: a flood from one sender does not delay others for ever") 
                           {.timeout = kit::kDeadline, .priority = gen::MessagePriority::kMax})
               .value());
   }
-  done = true;
-  flood.join();
 }
 
 // Handlers that take `each`, one after the other, for ever.

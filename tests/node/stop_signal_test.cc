@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -88,6 +90,7 @@ class SignalledChild {
     const std::string out = std::to_string(ends[1]);
     pid_ = fork();
     if (pid_ == 0) {
+      (void)prctl(PR_SET_PDEATHSIG, SIGKILL);  // a stubborn one would outlive a test that crashes
       setenv("ERGON_TEST_PIPE", out.c_str(), 1);
       if (manner != nullptr) setenv("ERGON_TEST_MANNER", manner, 1);
       execl("/proc/self/exe", "ergon_node_tests", "--test-case=stop: signalled child", "--no-skip",
@@ -98,20 +101,27 @@ class SignalledChild {
   }
   ~SignalledChild() {
     close(in_);
-    if (pid_ > 0) kill(pid_, SIGKILL);
+    if (pid_ > 0) {
+      kill(pid_, SIGKILL);
+      (void)waitpid(pid_, nullptr, 0);
+    }
   }
   SignalledChild(const SignalledChild&) = delete;
   SignalledChild& operator=(const SignalledChild&) = delete;
 
   void Signal(int signal) { CHECK(kill(pid_, signal) == 0); }
-  // The next thing it says; 0 when it has ended.
+  // The next thing it says; 0 when it has ended; '?' when it does neither.
   char Read() {
+    pollfd ready{in_, POLLIN, 0};
+    const int patience = static_cast<int>(std::chrono::milliseconds(kit::kDeadline).count());
+    if (poll(&ready, 1, patience) != 1) return '?';
     char what = 0;
     return read(in_, &what, 1) == 1 ? what : '\0';
   }
+  // As waitpid tells; -1: it has not ended.
   int ExitStatus() {
     int status = -1;
-    CHECK(waitpid(pid_, &status, 0) == pid_);
+    if (!kit::Eventually([&] { return waitpid(pid_, &status, WNOHANG) == pid_; })) return -1;
     pid_ = 0;
     return status;
   }

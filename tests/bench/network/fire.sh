@@ -12,6 +12,7 @@ command -v epmd >/dev/null || {
   echo "no epmd here (Debian's package erlang-base)"
   exit 77
 }
+. "$(dirname "${BASH_SOURCE[0]}")/../../epmd.sh"
 program=$1 calls=$2
 
 work=$(mktemp -d)
@@ -23,20 +24,14 @@ end() {
   for child in "${children[@]}"; do
     wait "$child" 2>/dev/null || true
   done
-  [[ -z ${epmd:-} ]] || { kill "$epmd" 2>/dev/null && wait "$epmd" 2>/dev/null; } || true
+  [[ -z $epmd_pid ]] || { kill "$epmd_pid" 2>/dev/null && wait "$epmd_pid" 2>/dev/null; } || true
   rm -rf "$work"
 }
 trap end EXIT
 
-export ERL_EPMD_PORT=$((26000 + $$ % 2000))
 RELEASE_COOKIE=$(od -An -N 16 -tx1 /dev/urandom | tr -d ' \n')
 export RELEASE_COOKIE
-epmd -address 127.0.0.1 &
-epmd=$!
-until epmd -names >/dev/null 2>&1; do
-  kill -0 "$epmd" 2>/dev/null || { echo "fire.sh: epmd has ended" >&2; exit 1; }
-  sleep 0.05
-done
+start_epmd 26000 2000 -address 127.0.0.1
 
 # start NAME FIFO COMMAND...: a program that ends with its standard input, once it has said that it is ready.
 start() {

@@ -5,30 +5,28 @@
 # of its own each time. Prints a table of medians and ratios; CSV gets every run. PROGRAM is ergon-bench-network.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$here/../../epmd.sh"
 program=$1 rounds=$2 calls=$3 messages=$4 csv=${5:-}
 
 work=$(mktemp -d)
 servers=()
-epmd=
 end() {
   exec 9>&-
   local server
   for server in "${servers[@]}"; do
     wait "$server" 2>/dev/null || true
   done
-  if [[ -n $epmd ]]; then
-    kill "$epmd" 2>/dev/null || true
-    wait "$epmd" 2>/dev/null || true
+  if [[ -n $epmd_pid ]]; then
+    kill "$epmd_pid" 2>/dev/null || true
+    wait "$epmd_pid" 2>/dev/null || true
   fi
   rm -rf "$work"
 }
 trap end EXIT
 
-export ERL_EPMD_PORT=$((20000 + $$ % 6000))
 RELEASE_COOKIE=$(od -An -N 16 -tx1 /dev/urandom | tr -d ' \n')
 export RELEASE_COOKIE HOME=$work  # Erlang puts a cookie there
-epmd -address 127.0.0.1 &
-epmd=$!
+start_epmd 20000 6000 -address 127.0.0.1
 
 # Servers end with their standard input: also when this script is killed.
 mkfifo "$work/alive"
@@ -49,7 +47,6 @@ serve() {
     sleep 0.05
   done
 }
-until epmd -names >/dev/null 2>&1; do sleep 0.05; done
 id=$(printf %05d $(($$ % 100000)))
 serve erl "$here/network.escript" serve "erlang$id@127.0.0.1"
 serve ergon "$program" serve --name "server$id@127.0.0.1"

@@ -159,7 +159,8 @@ TEST_CASE("wait graph: of two that close a circle at the same time exactly one i
 }
 
 TEST_CASE("wait graph: no alarm for a request that is answered later, or by somebody else") {
-  TestNode t;
+  const kit::ManualTime time;
+  TestNode t(time.Into());
   std::vector<std::pair<gen::PID, gen::Ref>> open;
   const gen::PID helper = t.Spawn();
   // Leaves requests open, and then calls the one who waits for it.
@@ -182,13 +183,14 @@ TEST_CASE("wait graph: no alarm for a request that is answered later, or by some
     answer.set_value(self.Call<int>(a, Square{2}, {.timeout = gen::kInfinite}).value());
   });
   REQUIRE(t.EventuallyWaiting(b));
+  time.Pass(1s);
   const auto graph = t.node.WaitForGraph();
   REQUIRE(graph.size() == 2);
   for (const auto& edge : graph) {
     CHECK(edge.from == (edge.to == b ? a : b));
     CHECK(edge.message == (edge.from == a ? "question" : core::TypeOf<Square>()->Name()));
     CHECK(edge.certain == (edge.from == b));
-    CHECK(edge.waiting >= 0ns);
+    CHECK(edge.waiting == 1s);
   }
   // The third one breaks what looks like a circle.
   CHECK(t.Run(helper,
@@ -349,7 +351,7 @@ TEST_CASE("wait graph: a victim that calls again, or ends, and its receiver that
   }});
   // Ends with a hundred withdrawn requests in its mailbox.
   t.Begin(a, [&](Subject& self) {
-    CHECK(self.Call<int>(b, 1).value() == 1);
+    CHECK(self.Call<int>(b, 1, kPatient).value() == 1);
     CHECK(self.Node().Kill(self.Self()));
   });
   CHECK(t.Ended(a));

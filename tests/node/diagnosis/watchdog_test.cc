@@ -6,13 +6,13 @@
 #include <regex>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include <ergon/act/pool.h>
 #include <ergon/gen/blocking.h>
 
 #include <kit/gate.h>
+#include <kit/threads.h>
 #include <node/subject.h>
 
 namespace ergon::node {
@@ -126,10 +126,11 @@ TEST_CASE("watchdog: a worker is named with its pool") {
 }
 
 TEST_CASE("watchdog: Init, and several at a time, the longest first") {
-  kit::ThreadGate gate;
   TestNode t(Watched());
-  std::thread spawner([&] {
-    CHECK(t.node.Spawn(Make({.init = [enter = gate.Holder()](Subject&, const gen::Args&) {
+  kit::Threads spawner;
+  kit::ThreadGate gate;  // opens before the thread and the node end, also if the test fails
+  spawner.Start([&t, enter = gate.Holder()] {
+    CHECK(t.node.Spawn(Make({.init = [enter](Subject&, const gen::Args&) {
       enter();
       return gen::Continue();
     }})));
@@ -144,7 +145,7 @@ TEST_CASE("watchdog: Init, and several at a time, the longest first") {
   CHECK(busy[0].running_for > busy[1].running_for);
   CHECK(busy[1].pid == second);
   gate.Open();
-  spawner.join();
+  spawner.Join();
   CHECK(kit::Eventually([&] { return t.node.Info().busy.empty(); }));
 }
 

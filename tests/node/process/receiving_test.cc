@@ -108,12 +108,13 @@ TEST_CASE("function: requests are answered, and left open when it ends") {
     return gen::Reason();
   });
   REQUIRE(pid);
-  CHECK(node.Call(*pid, Square{7}).value() == 49);
+  const gen::CallOptions patient{.timeout = kit::kDeadline};
+  CHECK(node.Call(*pid, Square{7}, patient).value() == 49);
   CHECK(node.Send(*pid, ReceivedNumber{1}));
-  CHECK(node.Call<int>(*pid, ReceivedNumber{1}).error().detail().find("ReceivedNumber") !=
+  CHECK(node.Call<int>(*pid, ReceivedNumber{1}, patient).error().detail().find("ReceivedNumber") !=
         std::string::npos);
-  CHECK(node.Call<int>(*pid, ReceivedOrder{}).error().detail() == "a order");
-  auto end = node.Call(*pid, Square{-1});
+  CHECK(node.Call<int>(*pid, ReceivedOrder{}, patient).error().detail() == "a order");
+  auto end = node.Call(*pid, Square{-1}, patient);
   CHECK(end.error() == gen::ErrProcessTerminated);
   CHECK(end.error().detail() == "no more");
 }
@@ -184,7 +185,7 @@ TEST_CASE("function: it traps exits, and a signal waits for its Receive") {
     auto exit = self.Receive<gen::MessageExitPID>();
     (*told)(exit->reason.ToString());
   });
-  CHECK(kit::Eventually([&] { return node.Info().processes == 1; }));
+  CHECK(kit::Eventually([&] { return node.Info().processes_ended == 1; }));  // the child
   CHECK(node.Send(*pid, ReceivedText{}));
   CHECK(told->future.get() == "worn out");
 }

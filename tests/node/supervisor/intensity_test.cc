@@ -134,7 +134,7 @@ TEST_CASE("supervisor: each attempt to restart is a turn, others are heard in be
   SUBCASE("stop, behind a question") {
     auto children = test.node.CallAsync<std::vector<act::SupervisorChild>>(
         supervisor, act::ChildrenRequest{}, kPatient);
-    std::thread stop([&] { CHECK(test.node.StopProcess(supervisor, kit::kDeadline)); });
+    std::jthread stop([&] { CHECK(test.node.StopProcess(supervisor, kit::kDeadline)); });
     REQUIRE(Eventually([&] { return test.node.ProcessInfo(supervisor)->messages_queued == 2; }));
     gate.Open();
     stop.join();

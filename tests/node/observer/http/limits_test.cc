@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -222,12 +223,13 @@ TEST_CASE("a client that sends on and on does not keep an observer from its end"
   std::string many;
   for (int i = 0; i < 500; ++i) many += GetText("/healthz");
   std::atomic<int> answered{0};
-  const std::jthread sends([&] {
-    while (client.Send(many)) {
-    }
+  // They end with the connection, or when the test fails before that.
+  const std::jthread takes([&](const std::stop_token& stops) {
+    while (!stops.stop_requested() && client.Read()) ++answered;
   });
-  const std::jthread takes([&] {
-    while (client.Read()) ++answered;
+  const std::jthread sends([&](const std::stop_token& stops) {
+    while (!stops.stop_requested() && client.Send(many)) {
+    }
   });
   REQUIRE(kit::Eventually([&] { return answered > 1'000; }));
   CHECK(t.node.StopProcess(t.observer, kit::kDeadline));
