@@ -6,8 +6,10 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -215,18 +217,45 @@ std::string InAscii(std::string_view contents) {
 }
 
 // The parser does not say: it is the last line of the shortest beginning that has the fault, too.
-int LineOfMalformedKey(std::string_view contents) {
-  int line = 1;
+std::ptrdiff_t LineOfMalformedKey(std::string_view contents) {
+  std::vector<std::size_t> ends;  // of lines
   for (std::size_t end = 0; (end = contents.find('\n', end)) != std::string_view::npos; ++end) {
+    ends.push_back(end);
+  }
+  const auto ends_before = [&](std::size_t end) {
     try {
       (void)toml::parse(contents.substr(0, end));
     } catch (const MalformedKey&) {
-      return line;
+      return false;
     } catch (const toml::parse_error&) {  // cut off in the middle of something
     }
-    ++line;
+    return true;
+  };
+  return std::partition_point(ends.begin(), ends.end(), ends_before) - ends.begin() + 1;
+}
+
+// toml++ makes a table in a table for each dot of a key, and a call in a call when they go. No option has so many.
+constexpr int kMostDots = 100;
+
+// Returns the first line that has more dots outside of quotes and comments; 0: none.
+int LineOfManyDots(std::string_view contents) {
+  int line = 1;
+  int dots = 0;
+  char inside = 0;  // of these quotes, or of a comment
+  for (const char character : contents) {
+    if (character == '\n') {
+      ++line;
+      dots = 0;
+      inside = 0;
+    } else if (inside != 0) {
+      if (character == inside && inside != '#') inside = 0;
+    } else if (character == '"' || character == '\'' || character == '#') {
+      inside = character;
+    } else if (character == '.' && ++dots > kMostDots) {
+      return line;
+    }
   }
-  return line;
+  return 0;
 }
 
 // The parser speaks of numbers when somebody has left out the quotes.
@@ -251,6 +280,11 @@ gen::Result<gen::NodeOptions> ParseOptions(std::string_view contents, std::strin
   gen::NodeOptions options = defaults;
   const File file{name, WithoutByteOrderMark(contents)};
   const std::string ascii = InAscii(file.contents);
+  if (const int line = LineOfManyDots(ascii); line != 0) {
+    return gen::Error(
+        gen::ErrorCode::kIncorrect,
+        fmt::format("{}:{}: has more than {} dots outside of quotes", name, line, kMostDots));
+  }
   try {
     const toml::table table = toml::parse(ascii);
     auto read = Read(table, "", file, options);

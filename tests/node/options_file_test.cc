@@ -164,6 +164,34 @@ TEST_CASE("options file: a name that the parser does not expect is an error with
   }
 }
 
+TEST_CASE(
+    "options file: a key of very many parts is an error with its line, and no deep recursion") {
+  std::string dotted = "a";
+  for (int i = 0; i < 100'000; ++i) dotted += ".a";
+  for (const std::string& wrong :
+       {dotted + " = 1", "[" + dotted + "]", "b = {" + dotted + " = 1}"}) {
+    const auto options = ParseOptions("workers = 2\n" + wrong + "\n", "node.toml");
+    REQUIRE_FALSE(options);
+    CHECK(std::string(options.error().detail()) ==
+          "node.toml:2: has more than 100 dots outside of quotes");
+  }
+  // Dots elsewhere are no parts of a key.
+  const auto fine = ParseOptions("workers = 3  # " + dotted + "\n[log_levels]\n\"" +
+                                     std::string(150, '.') + "\" = \"debug\"\n",
+                                 "node.toml");
+  CHECK(fine.value().workers == 3);
+}
+
+TEST_CASE("options file: the line of a malformed key is found in a long file, too") {
+  std::string contents;
+  for (int line = 1; line <= 20'000; ++line) {
+    contents += line == 15'000 ? "[!a'\n" : "# comment\n";
+  }
+  const auto options = ParseOptions(contents, "node.toml");
+  REQUIRE_FALSE(options);
+  CHECK(std::string(options.error().detail()).starts_with("node.toml:15000: "));
+}
+
 TEST_CASE("options file: other characters than ASCII are welcome in comments only") {
   const auto options =
       ParseOptions("\xEF\xBB\xBFworkers = 3  # zwei w\xC3\xA4ren zu wenig\n", "node.toml");
