@@ -156,26 +156,27 @@ gen::Result<std::vector<gen::MessageEvent>> Publishing::SubscribeNoted(ProcessSl
   // several workers, in no order.
   auto& past_events = subscriber.Cold().past_events;
   const bool may_wait = MayWait(subscriber);
-  const auto past = past_events.find(name);
-  const bool is_past = past != past_events.end();
-  EventMark mark = is_past ? past->second : EventMark();
+  if (!past_events.contains(name)) ForgetPastEvents(subscriber.Cold(), may_wait);
+  // Made first: once it has subscribed, nothing throws any more.
+  const auto [past, is_new] = past_events.try_emplace(name);
+  EventMark mark = past->second;
   Events::Place place;
-  if (is_past && may_wait && !subscriber.IsPool()) {
+  if (!is_new && may_wait && !subscriber.IsPool()) {
     place = [&](gen::MessageEvent value) { PlaceMissed(pid, std::move(value)); };
   }
-  auto missed = [&] {
+  gen::Result<std::vector<gen::MessageEvent>> missed;
+  try {
     const LateDrops late_drops = needs_.delivery.DropLate();  // of PlaceMissed, under the lock
-    return events_.Subscribe(
+    missed = events_.Subscribe(
         name, pid, NumbersOf(OneOf(note)),
         [&](gen::PID producer) { TellProducer<gen::MessageEventStart>(name, producer); }, &mark,
         place);
-  }();
-  if (!missed) return missed;
-  if (is_past && mark.event != 0) past->second = mark;
-  if (!is_past) {
-    ForgetPastEvents(subscriber.Cold(), may_wait);
-    past_events.emplace(name, mark);
+  } catch (...) {
+    if (is_new) past_events.erase(past);
+    throw;
   }
+  if (!missed && is_new) past_events.erase(past);
+  if (missed && (is_new || mark.event != 0)) past->second = mark;
   return missed;
 }
 
