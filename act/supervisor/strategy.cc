@@ -116,9 +116,12 @@ void SupervisionStrategy::End(const gen::Reason& reason) {
 void SupervisionStrategy::Started(Key key) {
   Child& child = children_.at(key);
   if (child.state != State::kStarting) return;  // it is being stopped
-  if (child.restarting) ++child.restarts;
-  child.restarting = child.forgotten_unless_started = false;
+  child.forgotten_unless_started = false;
   child.state = State::kRunning;
+  if (!child.must_stop) {  // else a round means the start after that
+    if (child.restarting) ++child.restarts;
+    child.restarting = false;
+  }
   Advance();
 }
 

@@ -59,6 +59,8 @@ void BackPressure::Enter(WaitingSender& sender) {
   }
   try {
     Ask(slot, to);
+    // The receiver may have made room before it was asked, and its handler may last: nobody else would look.
+    (void)ServeQueue(slot);
   } catch (...) {
     if (Leave(sender)) throw;  // else it has been served meanwhile
   }
@@ -127,9 +129,10 @@ ProcessSlot* BackPressure::PoolOf(const ProcessSlot& worker) const {
 
 void BackPressure::Ask(ProcessSlot& slot, gen::PID pid) {
   WaitingSenders& waiting = GetWaiting(slot);
+  core::EnvelopePtr signal =  // may throw: before it is noted
+      core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kRoomWanted),
+                       core::Lane::kSystem);
   if (!waiting.asked.exchange(true, std::memory_order_acq_rel)) {
-    core::EnvelopePtr signal = core::MakeSignal(
-        static_cast<std::uint8_t>(gen::EnvelopeKind::kRoomWanted), core::Lane::kSystem);
     signal->from = addresses_.NodePid().ToAddress();
     if (!delivery_.Deliver(pid, signal)) {
       // It has ended, maybe before End could see the sender. Who waits for the slot's next process is told later.

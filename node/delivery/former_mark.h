@@ -13,12 +13,15 @@ class FormerMark {
  public:
   FormerMark() = default;  // none
   explicit FormerMark(const core::Envelope& envelope) noexcept
-      : routed_(IsRouted(envelope)), pool_(envelope.ref) {}
+      : routed_(IsRouted(envelope)),
+        copy_(envelope.flags & core::Envelope::kFlagCopy),
+        pool_(envelope.ref) {}
 
   [[nodiscard]] bool is_routed() const noexcept { return routed_; }
   void PutBack(core::Envelope& envelope) const noexcept {
     if (routed_) {
       MarkRouted(envelope, pool_);
+      envelope.flags |= copy_;
     } else {
       UnmarkRouted(envelope);
     }
@@ -26,6 +29,7 @@ class FormerMark {
 
  private:
   bool routed_ = false;
+  std::uint8_t copy_ = 0;  // of a broadcast: which flag, or none
   std::uint64_t pool_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #include <ergon/node/process_state/queue_lane.h>
 
+#include <algorithm>
 #include <utility>
 
 #include <ergon/core/foundations/fatal.h>
@@ -112,6 +113,12 @@ void QueueLane::Return(std::vector<core::EnvelopePtr>& envelopes, core::Envelope
                        std::vector<core::EnvelopePtr>& lost, core::Mailbox& mailbox) {
   const gen::detail::LeftMessages left(lost);
   std::lock_guard lock(mutex_);
+  // More stand before the notices now.
+  const auto note = [&, before = queue_->size()] {
+    const std::size_t now = std::max(queue_->size(), before);
+    for (Notice& notice : notices_) notice.after += now - before;
+    NoteSize(mailbox);
+  };
   try {
     while (!envelopes.empty()) {
       core::EnvelopePtr last = std::move(envelopes.back());
@@ -126,10 +133,10 @@ void QueueLane::Return(std::vector<core::EnvelopePtr>& envelopes, core::Envelope
       queue_->Return(gen::OwnedMessage(std::move(last)));
     }
   } catch (...) {
-    NoteSize(mailbox);  // of those before
+    note();  // of those before
     throw;
   }
-  NoteSize(mailbox);
+  note();
 }
 
 std::vector<core::EnvelopePtr> QueueLane::Close(core::Mailbox& mailbox) {

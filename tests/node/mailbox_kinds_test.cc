@@ -297,6 +297,41 @@ class QueueInOrder : public gen::MailboxQueue {
   std::deque<gen::OwnedMessage> messages_;
 };
 
+// Has no room once.
+class RefusesOnce final : public QueueInOrder {
+ public:
+  explicit RefusesOnce(std::atomic<bool>& refuses) : refuses_(refuses) {}
+  bool Enqueue(gen::OwnedMessage& message, gen::OwnedMessage&) override {
+    if (refuses_.exchange(false)) return false;
+    messages_.push_back(std::move(message));
+    return true;
+  }
+
+ private:
+  std::atomic<bool>& refuses_;
+};
+
+TEST_CASE("mailbox kinds: room that was made before its owner was asked for it is seen at once") {
+  std::atomic<bool> refuses{false};
+  TestNode t;
+  kit::Gate gate(t.node);
+  const auto takes = [](Subject&, gen::PID, gen::Message&) { return gen::Continue(); };
+  const gen::PID busy =
+      t.Spawn({.message = takes}, {.mailbox = gen::Mailbox::Custom([&refuses] {
+                                     return std::make_unique<RefusesOnce>(refuses);
+                                   })});
+  t.Begin(busy, [pid = gate.pid()](Subject& self) {
+    (void)self.Call<bool>(pid, kit::EnterGate{}, {.timeout = gen::kInfinite});
+  });
+  REQUIRE(kit::Eventually([&] { return gate.Entered() == 1; }));
+  const gen::PID sender = t.Spawn();
+  refuses = true;
+  // The handler of the other process lasts until this has been sent.
+  CHECK(t.Run(sender, [&](Subject& self) { CHECK(self.SendOrWait(busy, 1, kit::kDeadline)); }));
+  CHECK(!refuses);
+  gate.Open();
+}
+
 // Has no memory, now and then.
 class Forgetful final : public QueueInOrder {
  public:

@@ -150,6 +150,19 @@ TEST_CASE("supervisor strategy: all for one stops at once and starts in order") 
   CHECK(all.strategy.Find(1)->restarts == 1);
 }
 
+TEST_CASE("supervisor strategy: who gets ready before a round stops it is restarted all the same") {
+  StrategySubject all(SupervisorType::kAllForOne, With(SupervisorStrategy::kPermanent, true));
+  REQUIRE(all.strategy.Stop(1, SupervisionStrategy::Then::kStart));
+  CHECK(all.Actions() == "stop a");
+  CHECK(all.End(1) == "start a");  // its Init lasts
+  CHECK(all.Fail(2) == "stop c");
+  CHECK(all.Started(1).empty());  // before it is its turn to be stopped
+  CHECK(all.strategy.Find(1)->restarts == 0);
+  CHECK(all.End(3) == "stop a");
+  CHECK(all.End(1) == "start a");
+  CHECK(all.Fail(1) == "start a");
+}
+
 TEST_CASE("supervisor strategy: with keep_order one ends after the other") {
   StrategySubject all(SupervisorType::kAllForOne, With(SupervisorStrategy::kPermanent, true));
   CHECK(all.Fail(2) == "stop c");

@@ -109,6 +109,46 @@ TEST_CASE("notice order: the notices of an end come first, or behind what was se
   }
 }
 
+TEST_CASE("notice order: what is unstashed before a notice does not let it overtake the others") {
+  std::vector<gen::ProcessOptions> kinds(2);
+  kinds[0].mailbox = gen::Mailbox::Bounded(10, gen::Overflow::kDropOldest);
+  kinds[1].mailbox_size = 10;
+  for (const gen::ProcessOptions& options : kinds) {
+    Notes<std::string> words;
+    std::atomic<bool> stashed{false};
+    bool unstashed = false;
+    TestNode t;
+    const gen::PID sender = t.Spawn();
+    const gen::PID receiver =
+        t.Spawn({.message =
+                     [&](Subject& self, gen::PID, gen::Message& message) {
+                       const int* const number = message.As<int>();
+                       if (number != nullptr && *number == 100 && !unstashed) {
+                         self.Stash(message);
+                         stashed = true;
+                         return gen::Continue();
+                       }
+                       if (number != nullptr && *number == 1) {
+                         unstashed = true;
+                         self.UnstashAll();
+                       }
+                       words.Add(WordOf(message));
+                       return gen::Continue();
+                     }},
+                options);
+    CHECK(t.Run(receiver, [sender](Subject& self) {
+      CHECK(self.Monitor(sender, {.order = NoticeOrder::kInOrder}));
+    }));
+    CHECK(t.node.Send(receiver, 100));
+    REQUIRE(kit::Eventually([&] { return stashed.load(); }));
+    BusyReceiver busy(t, receiver);
+    busy.SendResultsAndEnd(sender);
+    busy.GoOn();
+    REQUIRE(kit::Eventually([&] { return words.size() == 5; }));
+    CHECK(words.All() == Words{"1", "100", "2", "3", "down"});
+  }
+}
+
 TEST_CASE("notice order: by a name, too, and a second link may change it") {
   Notes<std::string> words;
   TestNode t;
