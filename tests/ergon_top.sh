@@ -120,14 +120,16 @@ import http.client, http.server, json, sys
 observer = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
 observer.request("GET", "/api/node", headers={"Authorization": "Bearer " + open("token").read().strip()})
 node = json.loads(observer.getresponse().read())
-node["processes"]["alive"] = open("alive").read() or node["processes"]["alive"]
+alive = open("alive").read()
+missing = 1000 if alive == "cut" else 0  # bytes that are promised and not sent
+node["processes"]["alive"] = node["processes"]["alive"] if missing or not alive else alive
 
 class Service(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         answers = {"/api/node": node, "/api/pools": {"in_all": 1, "pools": [{}]}}
         body = json.dumps(answers.get(self.path, {"processes": []})).encode()
         self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Length", str(len(body) + missing))
         self.end_headers()
         self.wfile.write(body)
     def log_message(self, *_):
@@ -138,22 +140,25 @@ print(server.server_port, flush=True)
 for _ in range(int(sys.argv[2])):
     server.handle_request()
 PYTHON
-# meets REQUESTS ARGUMENT...: what ergon-top says of such a service, which ends after so many requests.
+# meets SENTENCE REQUESTS ARGUMENT...: what ergon-top says of such a service, which ends after so many requests.
 meets() {
-  local requests=$1 foreign service
-  shift
+  local sentence=$1 requests=$2 foreign service
+  shift 2
   rm -f started
   mkfifo started
   timeout 60 python3 foreign.py "$port" "$requests" >started &
   service=$!
   read -r foreign <started
-  fails "127.0.0.1:$foreign is no observer of Ergon, or one of another version" --once "$foreign" "$@" && wait "$service"
+  fails "127.0.0.1:$foreign $sentence" --once "$foreign" "$@" && wait "$service"
 }
+strange='is no observer of Ergon, or one of another version'
 printf '' >alive
-check 'an answer without what is expected' meets 2
-check 'a pool without what is expected' meets 2 --pools
+check 'an answer without what is expected' meets "$strange" 2
+check 'a pool without what is expected' meets "$strange" 2 --pools
 printf 'many' >alive
-check 'a text for a number' meets 1
+check 'a text for a number' meets "$strange" 1
+printf 'cut' >alive
+check 'an answer that is cut off' meets 'has ended the connection within its answer' 1
 
 # says_why PATTERN: the last command has failed with one sentence.
 says_why() { [[ $? == 1 ]] && grep -q "$1" err && ! grep -q Traceback err; }

@@ -82,6 +82,7 @@ Figures FiguresCollector::Collect() {
   gen::Node& node = self_.Node();
   Figures figures;
   figures.census = TakeCensus(self_, index_, static_cast<std::size_t>(options_.max_pools));
+  AddEndingPools(figures.census);
   AskPools(figures);
   LookAtApplications(figures);
   LookAtConnections(figures);
@@ -101,6 +102,20 @@ Figures FiguresCollector::Collect() {
   figures.messages.handled = most_handled_;
   figures.collect_seconds = static_cast<double>(self_.Now() - begin) * 1e-9;
   return figures;
+}
+
+// A pool that ends gives its workers nothing more, so it looks like any other process; but they may have much to handle.
+void FiguresCollector::AddEndingPools(CensusFigures& census) const {
+  std::set<gen::PID> listed;
+  for (const CensusFigures::Pool& pool : census.pools) listed.insert(pool.pid);
+  for (const auto& [pid, answer] : last_answers_) {
+    const ProcessSlot* const slot = index_.addresses().Find(pid);
+    if (slot == nullptr || slot->IsPool() || listed.contains(pid)) continue;
+    ++census.pools_in_all;
+    if (census.pools.size() < static_cast<std::size_t>(options_.max_pools)) {
+      census.pools.push_back({pid, answer.label});
+    }
+  }
 }
 
 void FiguresCollector::AskPools(Figures& figures) {

@@ -99,6 +99,7 @@ class FiguresCollector {
     PoolFigures figures;
   };
 
+  void AddEndingPools(CensusFigures& census) const;
   void AskPools(Figures& figures);
   void NoteAnswer(const CensusFigures::Pool& pool, const PoolFigures& now);
   void ShowPools(Figures& figures);

@@ -118,7 +118,8 @@ form { display: flex; flex-wrap: wrap; gap: .75rem; align-items: center; margin:
 input, select, button { font: inherit; color: inherit; background: var(--card); border: 1px solid var(--line);
   border-radius: 4px; padding: .2rem .4rem; }
 #process { background: var(--card); border-radius: 6px; padding: .75rem 1rem; margin-top: 1rem; }
-dl { display: grid; grid-template-columns: minmax(7rem, auto) 1fr; gap: .15rem 1rem; margin: 0; }
+h2, dt, #problem, #done { overflow-wrap: anywhere; }
+dl { display: grid; grid-template-columns: fit-content(40%) 1fr; gap: .15rem 1rem; margin: 0; }
 dt { color: var(--soft); }
 dd { margin: 0; overflow-wrap: anywhere; white-space: pre-wrap; }
 .pool { margin-bottom: 1.5rem; }

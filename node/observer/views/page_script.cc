@@ -107,12 +107,13 @@ function table(into, columns, rows) {
     const line = element('tr', undefined, row.circle ? 'circle' : '');
     for (const column of columns) {
       const cell = element('td', undefined, column.number ? 'number' : '');
-      if (column.level) cell.style.paddingLeft = 0.6 + 1.2 * column.level(row) + 'rem';
+      if (column.level) cell.style.paddingLeft = 0.6 + 1.2 * Math.min(column.level(row), 10) + 'rem';
       const title = column.value(row);
       if (column.click && title !== '') {
         const button = keyed(element('button', title), column.title, row.id || title, row.name || '');
         button.onclick = () => column.click(row);
         cell.append(button);
+        cell.title = title;
       } else {
         cell.textContent = column.number ? number(title) : title;
         cell.title = cell.textContent;

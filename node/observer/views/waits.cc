@@ -29,11 +29,21 @@ Waits AllWaits(gen::Process& self, const Addresses& addresses) {
   return waits;
 }
 
+// Lets others run, now and then in a loop over very many waits.
+void YieldAt(gen::Process& self, std::size_t i) {
+  if (i % 4'096 == 4'095) self.Yield();
+}
+
 // Each process waits for one at most: following them leads into one circle, or to an end.
 class Circles {
  public:
-  Circles(const Addresses& addresses, Waits& waits) : addresses_(addresses), waits_(waits) {
-    for (std::size_t i = 0; i < waits.size(); ++i) by_process_.emplace(waits[i].from, i);
+  Circles(gen::Process& self, const Addresses& addresses, Waits& waits)
+      : self_(self), addresses_(addresses), waits_(waits) {
+    by_process_.reserve(waits.size());
+    for (std::size_t i = 0; i < waits.size(); ++i) {
+      by_process_.emplace(waits[i].from, i);
+      YieldAt(self, i);
+    }
   }
 
   // Numbers the circles from 1 on; returns those who are in them, one circle after the other, and how many there are.
@@ -42,6 +52,7 @@ class Circles {
     std::uint64_t count = 0;
     std::vector<std::size_t> seen_from(waits_.size(), waits_.size());
     for (std::size_t start = 0; start < waits_.size(); ++start) {
+      YieldAt(self_, start);
       std::size_t at = start;
       while (at < waits_.size() && seen_from[at] == waits_.size()) {
         seen_from[at] = start;
@@ -78,6 +89,7 @@ class Circles {
     return now.id == wait.edge.id && now.to == wait.edge.to;
   }
 
+  gen::Process& self_;
   const Addresses& addresses_;
   Waits& waits_;
   std::unordered_map<std::uint64_t, std::size_t> by_process_;
@@ -89,11 +101,12 @@ WaitRows FindWaits(gen::Process& self, BehaviorIndex& index, std::size_t limit) 
   WaitRows found;
   Waits waits = AllWaits(self, index.addresses());
   found.in_all = waits.size();
-  auto [order, circles] = Circles(index.addresses(), waits).Find();
+  auto [order, circles] = Circles(self, index.addresses(), waits).Find();
   found.circles = circles;
   const auto in_circles = static_cast<std::ptrdiff_t>(order.size());
   for (std::size_t i = 0; i < waits.size(); ++i) {
     if (waits[i].circle == 0) order.push_back(i);
+    YieldAt(self, i);
   }
   const auto shown = static_cast<std::ptrdiff_t>(std::min(limit, order.size()));
   if (shown > in_circles) {

@@ -123,6 +123,28 @@ TEST_CASE("of a pool's workers no more are busy than there are: those that leave
   gate.Open();
 }
 
+TEST_CASE("a pool that ends is shown as long as its workers have something to handle") {
+  Observed t(Fresh());
+  auto options = t.Options(1);
+  options.shutdown_timeout = 10 * kit::kDeadline;
+  auto pool = t.StartPool(options);
+  kit::Gate gate(t.node);
+  t.HoldEach(gate, pool.Workers());
+  for (int i = 0; i < 3; ++i) REQUIRE(t.node.Send(pool.pid(), kit::Job{i}));
+  const std::string label = "{pool=\"ergon::kit::ManagedPool\"}";
+  CHECK(MetricsReader(t.Get("/metrics").body)["ergon_pool_messages_queued" + label] == 3);
+  REQUIRE(t.node.SendExit(pool.pid(), gen::Reason::Shutdown()));
+  REQUIRE(kit::Eventually(
+      [&] { return t.node.Inspect(pool.pid()).value().at("state") == "stopping"; }));
+  const MetricsReader metrics(t.Get("/metrics").body);
+  CHECK(metrics["ergon_pools"] == 1);
+  REQUIRE(metrics.Has("ergon_pool_messages_queued" + label));
+  CHECK(metrics["ergon_pool_messages_queued" + label] == 3);
+  gate.Open();
+  REQUIRE(t.EventuallyGone(pool.pid()));
+  CHECK(MetricsReader(t.Get("/metrics").body)["ergon_pools"] == 0);
+}
+
 TEST_CASE("names that users choose are labels, escaped") {
   Observed t(Fresh());
   const gen::Atom name("a\"b\\c\nd\r<script>\xff");
