@@ -21,6 +21,7 @@ gen::Result<core::Dispatcher*> DedicatedDispatchers::TakeFree(core::DispatcherOp
   std::unique_ptr<core::Dispatcher> dispatcher = core::MakeWorkSharing(std::move(options));
   std::string problem;
   if (!dispatcher->Start(&problem)) return gen::Error(gen::ErrorCode::kInternal, problem);
+  free_.reserve(all_.size() + 1);  // who gives one back has nothing to allocate
   all_.push_back(std::move(dispatcher));
   return all_.back().get();
 }
