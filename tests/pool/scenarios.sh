@@ -79,9 +79,10 @@ fail() {
   echo "FAIL: $*"
   failures=$((failures + 1))
 }
-while read -r problem; do
-  fail "$problem"
-done < <(check "$readme" C{01..50} T{01..14})
+problems=$(check "$readme" C{01..50} T{01..14})
+while IFS= read -r problem; do
+  [[ -z $problem ]] || fail "$problem"
+done <<<"$problems"
 
 # What it would say of each fault.
 work=$(mktemp -d)
