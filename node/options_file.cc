@@ -235,25 +235,51 @@ std::ptrdiff_t LineOfMalformedKey(std::string_view contents) {
 }
 
 // toml++ makes a table in a table for each dot of a key, and a call in a call when they go. No option has so many.
-constexpr int kMostDots = 100;
+constexpr int kMostDots = 100;            // of a key
+constexpr int kMostDotsTogether = 1'000;  // of all keys between brackets
 
-// Returns the first line that has more dots outside of quotes and comments; 0: none.
-int LineOfManyDots(std::string_view contents) {
-  int line = 1;
-  int dots = 0;
-  char inside = 0;  // of these quotes, or of a comment
-  for (const char character : contents) {
-    if (character == '\n') {
-      ++line;
-      dots = 0;
-      inside = 0;
-    } else if (inside != 0) {
-      if (character == inside && inside != '#') inside = 0;
-    } else if (character == '"' || character == '\'' || character == '#') {
-      inside = character;
-    } else if (character == '.' && ++dots > kMostDots) {
-      return line;
+// Returns the end of the text in quotes that begins there.
+std::size_t EndOfText(std::string_view contents, std::size_t at) {
+  const char quote = contents[at];
+  const std::string three(3, quote);
+  const bool is_long = contents.substr(at, 3) == three;  // of several lines
+  for (at += is_long ? 3 : 1; at < contents.size(); ++at) {
+    if (quote == '"' && contents[at] == '\\') {
+      ++at;
+    } else if (is_long && contents.substr(at, 3) == three) {
+      return std::min(contents.find_first_not_of(quote, at), contents.size());
+    } else if (!is_long && (contents[at] == quote || contents[at] == '\n')) {
+      return contents[at] == quote ? at + 1 : at;
     }
+  }
+  return contents.size();
+}
+
+// Returns the first line with a key of too many parts; 0: none.
+std::ptrdiff_t LineOfManyDots(std::string_view contents) {
+  int key = 0;
+  int together = 0;
+  int brackets = 0;
+  for (std::size_t at = 0; at < contents.size();) {
+    const char character = contents[at];
+    if (character == '"' || character == '\'') {
+      at = EndOfText(contents, at);
+      continue;
+    }
+    if (character == '#') {
+      at = std::min(contents.find('\n', at), contents.size());
+      continue;
+    }
+    ++at;
+    if (character == '.') ++key;
+    if (character == '=') together += key;
+    if (character == '[' || character == '{') ++brackets;
+    if (character == ']' || character == '}') --brackets;
+    if (key > kMostDots || together > kMostDotsTogether) {
+      return 1 + std::ranges::count(contents.substr(0, at), '\n');
+    }
+    if (std::string_view("=,[]{}\n").find(character) != std::string_view::npos) key = 0;
+    if (character == '\n' && brackets <= 0) together = brackets = 0;
   }
   return 0;
 }
@@ -280,10 +306,10 @@ gen::Result<gen::NodeOptions> ParseOptions(std::string_view contents, std::strin
   gen::NodeOptions options = defaults;
   const File file{name, WithoutByteOrderMark(contents)};
   const std::string ascii = InAscii(file.contents);
-  if (const int line = LineOfManyDots(ascii); line != 0) {
-    return gen::Error(
-        gen::ErrorCode::kIncorrect,
-        fmt::format("{}:{}: has more than {} dots outside of quotes", name, line, kMostDots));
+  if (const auto line = LineOfManyDots(ascii); line != 0) {
+    return gen::Error(gen::ErrorCode::kIncorrect,
+                      fmt::format("{}:{}: a key has at most {} dots, and all between brackets {}",
+                                  name, line, kMostDots, kMostDotsTogether));
   }
   try {
     const toml::table table = toml::parse(ascii);

@@ -59,10 +59,15 @@ void BackPressure::Enter(WaitingSender& sender) {
   }
   try {
     Ask(slot, to);
-    // The receiver may have made room before it was asked, and its handler may last: nobody else would look.
-    (void)ServeQueue(slot);
   } catch (...) {
-    if (Leave(sender)) throw;  // else it has been served meanwhile
+    if (Leave(sender)) throw;
+    return;  // it has been served meanwhile
+  }
+  // The receiver may have made room before it was asked, and its handler may last: nobody else would look. (Of one that
+  // makes room just now, its handler's end is waited for.)
+  try {
+    (void)ServeQueue(slot);
+  } catch (...) {  // no memory: the receiver has been asked, and looks, too
   }
 }
 
@@ -129,12 +134,14 @@ ProcessSlot* BackPressure::PoolOf(const ProcessSlot& worker) const {
 
 void BackPressure::Ask(ProcessSlot& slot, gen::PID pid) {
   WaitingSenders& waiting = GetWaiting(slot);
-  core::EnvelopePtr signal =  // may throw: before it is noted
-      core::MakeSignal(static_cast<std::uint8_t>(gen::EnvelopeKind::kRoomWanted),
-                       core::Lane::kSystem);
-  if (!waiting.asked.exchange(true, std::memory_order_acq_rel)) {
+  // Acquire is enough: who asks has entered the queue before, under its lock, which the receiver takes when it has
+  // cleared the flag. So either this sees that, or the receiver sees who has entered.
+  if (!waiting.asked.load(std::memory_order_acquire)) {
+    core::EnvelopePtr signal = core::MakeSignal(  // may throw: before it is noted
+        static_cast<std::uint8_t>(gen::EnvelopeKind::kRoomWanted), core::Lane::kSystem);
     signal->from = addresses_.NodePid().ToAddress();
-    if (!delivery_.Deliver(pid, signal)) {
+    if (!waiting.asked.exchange(true, std::memory_order_acq_rel) &&
+        !delivery_.Deliver(pid, signal)) {
       // It has ended, maybe before End could see the sender. Who waits for the slot's next process is told later.
       (void)waiting.asked.exchange(false, std::memory_order_acq_rel);
       if (ServeQueue(slot)) return;

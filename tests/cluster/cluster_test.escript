@@ -895,6 +895,7 @@ cases() -> [
         PoolByPid = monitor(process, Pool),
         PoolByName = monitor(process, {lost_pool, Cpp}),
         link(Pool),
+        {ok, 2} = gen_server:call(Pool, {count, <<"a b">>}, ?PATIENCE),  % behind these
         true = erlang:disconnect_node(Cpp),
         expect({'DOWN', Ref, process, Victim, noconnection}),
         expect({'EXIT', Victim, noconnection}),
@@ -903,7 +904,12 @@ cases() -> [
         expect({'EXIT', Pool, noconnection}),
         silence(),
         [{down, Watch, Pid, noconnection}] = seen(Cpp),
-        pong = net_adm:ping(Cpp) end},
+        pong = net_adm:ping(Cpp),
+        %% The link has ended the pool there, too.
+        Gone = monitor(process, {lost_pool, Cpp}),
+        receive {'DOWN', Gone, process, {lost_pool, Cpp}, Reason} ->
+            true = lists:member(Reason, [noproc, noconnection])
+        after ?PATIENCE -> error(lost_pool_lives) end end},
     {a_killed_node_is_noticed, fun(Cpp) ->
         monitor_node(Cpp, true),
         Victim = victim(Cpp),

@@ -1,4 +1,5 @@
 // Process::Async and gen::Parallel, from processes of both kinds.
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <numeric>
@@ -311,15 +312,23 @@ TEST_CASE("parallel: over a pool, in the order of the items, bounded") {
 
 TEST_CASE("parallel: one that throws, a time-out, no items, wrong options") {
   const kit::ManualTime time;
+  std::atomic<bool> last_has_begun{false};
   std::atomic<bool> has_returned{false};
   Node node = Start("task@localhost", time.Into({.log_level = gen::LogLevel::kOff})).value();
   const std::jthread passes([&] {
-    // The task that does not sleep has done the three others.
-    CHECK(kit::Eventually([&] { return node.Info().processes_ended == 1; }));
+    // The task that does not sleep has done the three others. It ends, or waits to be asked.
+    CHECK(kit::Eventually([&] {
+      const auto waits = [&](gen::PID pid) {
+        const auto info = node.ProcessInfo(pid);
+        return !info || info->state == gen::ProcessState::kWaiting;
+      };
+      return last_has_begun && std::ranges::all_of(node.ProcessList(), waits);
+    }));
     CHECK(time.PassUntil([&] { return has_returned.load(); }, 1s));
   });
   InTaskOwner<int>(node, [&](gen::Process& self) {
-    const auto work = [](gen::Process& task, int& number) {
+    const auto work = [&last_has_begun](gen::Process& task, int& number) {
+      if (number == 3) last_has_begun = true;
       if (number == 1) throw std::runtime_error("one");
       if (number == 2 && !task.Sleep(gen::kInfinite)) {
         throw std::runtime_error("not reached in time");

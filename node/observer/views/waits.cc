@@ -51,10 +51,12 @@ class Circles {
     std::vector<std::size_t> members;
     std::uint64_t count = 0;
     std::vector<std::size_t> seen_from(waits_.size(), waits_.size());
+    std::size_t steps = 0;
     for (std::size_t start = 0; start < waits_.size(); ++start) {
-      YieldAt(self_, start);
+      YieldAt(self_, ++steps);
       std::size_t at = start;
       while (at < waits_.size() && seen_from[at] == waits_.size()) {
+        YieldAt(self_, ++steps);
         seen_from[at] = start;
         at = Next(at);
       }
