@@ -15,7 +15,7 @@ rows=(
   "stream message|346|20000|stream n=%"
   "ping_pong there and back|985|5000|ping_pong n=%"
   "call|1604|3000|call n=%"
-  "pool message|500|5000|pool producers=1 pool_workers=4 n=%"
+  "pool message|511|5000|pool producers=1 pool_workers=4 n=%"
   "process that comes and goes|2780|3000|churn n=%"
 )
 work=$(mktemp -d)
