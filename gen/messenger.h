@@ -125,7 +125,7 @@ class Messenger {
     envelope->flags |= core::Envelope::kFlagImportant;
     auto response = CallTarget(to, std::move(envelope), options);
     if (!response) return std::move(response.error());
-    return detail::TakeResponse<AnswerOf<T, R>>(**response);
+    return detail::TakeAnswer<AnswerOf<T, R>>(**response);
   }
   template <class R = NamedByRequest, class T>
   Result<AnswerOf<T, R>> CallWithPriority(const Target& to, T&& request, MessagePriority priority) {
@@ -144,7 +144,7 @@ class Messenger {
   Result<T> InspectAs(const Target& to, const CallOptions& options = {}) {
     auto response = CallTarget(to, detail::MakeInspection({}, core::TypeOf<T>()), options);
     if (!response) return std::move(response.error());
-    return detail::TakeResponse<T>(**response);
+    return detail::TakeAnswer<T>(**response);
   }
 
   // Sends `value` after `delay`, 0 or more (else kIncorrect). `priority`: none: the sender's. The handle cancels the

@@ -40,8 +40,8 @@ namespace ergon::gen {
 // In a child made by fork() the node's threads do not exist. There, too, all functions that return a Result return
 // kNodeTerminated, with a text that says so; those that return lists, values of the environment or figures return none
 // (Info: the name), and SetEnv, Stop and Wait do nothing, and neither does the destructor of the node,
-// whose memory stays until the program ends. The child may start nodes of its own. A child that was forked inside a
-// handler must only call exec or _exit.
+// whose memory stays until the program ends. Signals that the node catches have their default effect. The child may
+// start nodes of its own. A child that was forked inside a handler must only call exec or _exit.
 class Node : public GroupMessenger {
  public:
   [[nodiscard]] virtual Atom Name() const = 0;
@@ -232,8 +232,7 @@ class Node : public GroupMessenger {
     auto task = std::make_shared<std::packaged_task<Result<Answer>(Result<core::EnvelopePtr>&)>>(
         [](Result<core::EnvelopePtr>& response) -> Result<Answer> {
           if (!response) return std::move(response.error());
-          if (Error* error = (*response)->template ValueAs<Error>()) return std::move(*error);
-          return detail::TakeResponse<Answer>(**response);
+          return detail::TakeAnswer<Answer>(**response);
         });
     auto future = task->get_future();
     CallEnvelopeAsync(to, MakeRequest(std::forward<T>(request), options, to), options.timeout,

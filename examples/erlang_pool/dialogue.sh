@@ -14,21 +14,12 @@ if ! command -v escript >/dev/null; then
   echo "dialogue.sh: there is no escript here: apt-get install erlang-base"
   exit 77
 fi
-# An EPMD of its own, which ends with the dialogue.
 HOME=$(mktemp -d)  # Erlang puts a cookie there
 export HOME
-epmd_pid=
+# An EPMD of its own, which ends with the dialogue.
+. "$here/../../tests/epmd.sh"
 trap 'kill "$epmd_pid" 2>/dev/null || true; wait "$epmd_pid" 2>/dev/null || true; rm -rf "$HOME"' EXIT
-epmd_answers() { timeout 5 epmd -names >/dev/null 2>&1; }
-for ((try = 0; ; ++try)); do
-  ((try < 50)) || { echo "dialogue.sh: there is no free port for EPMD up to $ERL_EPMD_PORT"; exit 1; }
-  export ERL_EPMD_PORT=$((8000 + ($$ + try) % 6000))
-  ! epmd_answers || continue  # somebody else's
-  epmd &  # ends at once where the port is taken
-  epmd_pid=$!
-  until epmd_answers || ! kill -0 "$epmd_pid" 2>/dev/null; do sleep 0.05; done
-  ! kill -0 "$epmd_pid" 2>/dev/null || break
-done
+start_epmd 8000 6000 || exit 1
 program=$(realpath "$1")
 escript "$here/dialogue.escript" "$program"
 # Alone, with an input that ends at once, and a log that nobody reads.

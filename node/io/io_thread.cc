@@ -21,6 +21,7 @@
 #include <ergon/core/messages/envelope_pool.h>
 #include <ergon/node/io/clock_watch.h>
 #include <ergon/node/io/io_threads.h>
+#include <ergon/node/io/signals_at_fork.h>
 
 namespace ergon::node {
 
@@ -133,6 +134,7 @@ gen::Result<void> IoThread::StartSignals(std::vector<int> which,
       return;
     }
     added.back().Await();
+    LeaveToForks(which);
     impl_->signals.splice(impl_->signals.end(), added);
     ready.set_value({});
   });

@@ -67,6 +67,39 @@ gen::ProcessFactory NotesExits(Words& reasons) {
                          }});
 }
 
+// A process here that is linked with one on another node. Both trap exits.
+class LinkedPair {
+ public:
+  LinkedPair(const std::string& name, const std::string& other_name)
+      : a(name), b(Cluster::Start(other_name, log_, ClusterOptions())) {
+    Run([&](node::Subject& self) { CHECK(self.Link(other)); });
+    REQUIRE(kit::Eventually([&] { return IsLinkedThere(); }));
+  }
+  ~LinkedPair() { b.Stop(); }
+
+  // Runs `does` in the process here.
+  void Run(std::function<void(node::Subject&)> does) {
+    CHECK(a.node.Call<bool>(pid, node::Do{std::move(does)}, node::kPatient));
+  }
+  [[nodiscard]] bool IsLinkedThere() const { return b.ProcessInfo(other)->links.size() == 1; }
+  // Ends the connection. Its loss is being told then, until `a.loses` is opened.
+  void LoseConnection() {
+    CHECK(Disconnect(a.node, b.Name()));
+    REQUIRE(kit::Eventually([&] { return a.loses.Entered() == 1; }));
+  }
+
+ private:
+  kit::LogCapture log_;
+
+ public:
+  Words here;  // the reasons of the exit signals
+  Words there;
+  SlowToTell a;
+  node::Node b;
+  const gen::PID pid = a.node.Spawn(NotesExits(here)).value();
+  const gen::PID other = b.Spawn(NotesExits(there)).value();
+};
+
 }  // namespace
 
 TEST_CASE("connection down: messages that are lost with it are dropped, and no counter goes down") {
@@ -90,63 +123,36 @@ TEST_CASE("connection down: messages that are lost with it are dropped, and no c
 
 TEST_CASE(
     "connection down: a link that is made anew while the loss is being told holds on both sides") {
-  Words here;
-  Words there;
-  kit::LogCapture log;
-  SlowToTell a("relinks@127.0.0.1");
-  node::Node b = Cluster::Start("relinked@127.0.0.1", log, ClusterOptions());
-  const gen::PID pid = a.node.Spawn(NotesExits(here)).value();
-  const gen::PID other = b.Spawn(NotesExits(there)).value();
-  const auto run = [&](std::function<void(node::Subject&)> does) {
-    CHECK(a.node.Call<bool>(pid, node::Do{std::move(does)}, node::kPatient));
-  };
-  const auto is_linked_there = [&] { return b.ProcessInfo(other)->links.size() == 1; };
-  run([&](node::Subject& self) { CHECK(self.Link(other)); });
-  REQUIRE(kit::Eventually(is_linked_there));
-  CHECK(Disconnect(a.node, b.Name()));
-  REQUIRE(kit::Eventually([&] { return a.loses.Entered() == 1; }));
-  run([&](node::Subject& self) {
-    CHECK(self.Unlink(other));
-    CHECK(self.Link(other));
+  LinkedPair pair("relinks@127.0.0.1", "relinked@127.0.0.1");
+  pair.LoseConnection();
+  pair.Run([&](node::Subject& self) {
+    CHECK(self.Unlink(pair.other));
+    CHECK(self.Link(pair.other));
   });
-  a.loses.Open();
+  pair.a.loses.Open();
   const std::vector<std::string> lost = {"noconnection"};
-  REQUIRE(kit::Eventually([&] { return there.All() == lost && is_linked_there(); }));
-  run([](node::Subject&) {});
-  CHECK(here.All().empty());
-  CHECK(a.node.ProcessInfo(pid)->links == std::vector{other});
-  CHECK(a.node.Send(pid, node::End{gen::Reason::Error("has done its work")}));
-  CHECK(kit::Eventually([&] { return there.size() == 2; }));
-  CHECK(there.All().back().find("has done its work") != std::string::npos);
-  b.Stop();
+  REQUIRE(kit::Eventually([&] { return pair.there.All() == lost && pair.IsLinkedThere(); }));
+  pair.Run([](node::Subject&) {});
+  CHECK(pair.here.All().empty());
+  CHECK(pair.a.node.ProcessInfo(pair.pid)->links == std::vector{pair.other});
+  CHECK(pair.a.node.Send(pair.pid, node::End{gen::Reason::Error("has done its work")}));
+  CHECK(kit::Eventually([&] { return pair.there.size() == 2; }));
+  CHECK(pair.there.All().back().find("has done its work") != std::string::npos);
 }
 
 TEST_CASE("connection down: a link that is not made anew is lost, and told of once") {
-  Words here;
-  Words there;
-  kit::LogCapture log;
-  SlowToTell a("keeps_link@127.0.0.1");
-  node::Node b = Cluster::Start("kept_link@127.0.0.1", log, ClusterOptions());
-  const gen::PID pid = a.node.Spawn(NotesExits(here)).value();
-  const gen::PID other = b.Spawn(NotesExits(there)).value();
-  const auto run = [&](std::function<void(node::Subject&)> does) {
-    CHECK(a.node.Call<bool>(pid, node::Do{std::move(does)}, node::kPatient));
-  };
-  run([&](node::Subject& self) { CHECK(self.Link(other)); });
-  REQUIRE(kit::Eventually([&] { return b.ProcessInfo(other)->links.size() == 1; }));
-  CHECK(Disconnect(a.node, b.Name()));
-  REQUIRE(kit::Eventually([&] { return a.loses.Entered() == 1; }));
+  LinkedPair pair("keeps_link@127.0.0.1", "kept_link@127.0.0.1");
+  pair.LoseConnection();
   // There is a next connection, which does not know the link: it was there already.
-  run([&](node::Subject& self) {
-    CHECK(self.Link(other));
-    CHECK(self.Send(other, Line{1, ""}));
+  pair.Run([&](node::Subject& self) {
+    CHECK(self.Link(pair.other));
+    CHECK(self.Send(pair.other, Line{1, ""}));
   });
-  a.loses.Open();
-  CHECK(kit::Eventually([&] { return there.size() == 2; }));
-  CHECK(kit::Eventually([&] { return here.size() == 1; }));
-  CHECK(here.All() == std::vector<std::string>{"noconnection"});
-  CHECK(a.node.ProcessInfo(pid)->links.empty());
-  b.Stop();
+  pair.a.loses.Open();
+  CHECK(kit::Eventually([&] { return pair.there.size() == 2; }));
+  CHECK(kit::Eventually([&] { return pair.here.size() == 1; }));
+  CHECK(pair.here.All() == std::vector<std::string>{"noconnection"});
+  CHECK(pair.a.node.ProcessInfo(pair.pid)->links.empty());
 }
 
 }  // namespace ergon::dist::connection_down_test

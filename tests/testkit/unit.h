@@ -128,8 +128,7 @@ class Unit {
   [[nodiscard]] gen::Result<R> AnswerTo(gen::Ref ref) {
     const core::EnvelopePtr answer = TakeAnswer(ref);
     if (answer == nullptr) return WhyNoAnswer();
-    if (auto* error = answer->ValueAs<gen::Error>()) return std::move(*error);
-    return gen::detail::TakeResponse<R>(*answer);
+    return gen::detail::TakeAnswer<R>(*answer);
   }
   // Notifies the process that a process that it monitors, or is linked to, has ended. Down throws std::logic_error if
   // the process does not monitor `pid`. The end of its parent (Parent()) ends it, for whatever reason, even if it traps

@@ -19,17 +19,8 @@ export PRICE_SERVICE PRICE_NODE="prices$$@127.0.0.1"
 work=$(mktemp -d)
 export MIX_ENV=test MIX_BUILD_PATH=$work/build MIX_HOME=$work/mix LC_ALL=C.UTF-8
 # An EPMD of its own, which ends with the test.
-epmd_pid=
+. "$here/../../../tests/epmd.sh"
 trap 'kill "$epmd_pid" 2>/dev/null || true; wait "$epmd_pid" 2>/dev/null || true; rm -rf "$work"' EXIT
-epmd_answers() { timeout 5 epmd -names >/dev/null 2>&1; }
-for ((try = 0; ; ++try)); do
-  ((try < 50)) || { echo "test.sh: there is no free port for EPMD up to $ERL_EPMD_PORT"; exit 1; }
-  export ERL_EPMD_PORT=$((26000 + ($$ + try) % 5000))
-  ! epmd_answers || continue  # somebody else's
-  epmd &  # ends at once where the port is taken
-  epmd_pid=$!
-  until epmd_answers || ! kill -0 "$epmd_pid" 2>/dev/null; do sleep 0.05; done
-  ! kill -0 "$epmd_pid" 2>/dev/null || break
-done
+start_epmd 26000 5000 || exit 1
 cd "$here"
 elixir --name "shop$$@127.0.0.1" --cookie secret -S mix test
