@@ -10,6 +10,7 @@
 #include <ergon/act/pool_options.h>
 #include <ergon/core/foundations/number_text.h>
 #include <ergon/gen/envelope_kind.h>
+#include <ergon/gen/host/child_end.h>
 #include <ergon/gen/host/drop_reason_of.h>
 #include <ergon/gen/inspection_items.h>
 #include <ergon/gen/notices.h>
@@ -44,6 +45,7 @@ gen::Status Serializer::ProcessInit(gen::ProcessHost& host, const gen::Args& arg
   auto service = host.Spawn(factory_, service_options, args);
   if (!service) return gen::Stop(service.error());
   service_ = *service;
+  (void)host.Monitor(service_);  // tells of its end, too, should it cut the link
   if (options_.max_waiting != 0) {
     host.SetMailboxSize(static_cast<std::uint32_t>(options_.max_waiting));
   }
@@ -73,6 +75,8 @@ gen::Status Serializer::ProcessMessage(core::Envelope& envelope) {
       return gen::Continue();
     case gen::EnvelopeKind::kExit:
       return OnExit(envelope);
+    case gen::EnvelopeKind::kDown:
+      return OnDown(envelope);
     case gen::EnvelopeKind::kOwnTimer:
       return gen::Stop(stop_reason_);
     default:
@@ -143,6 +147,14 @@ gen::Status Serializer::OnExit(const core::Envelope& envelope) {
   const bool ignored = !of_service && reason->IsNormal() && envelope.ref != gen::kExplicitExit;
   if (ignored) return gen::Continue();
   return of_service ? gen::Status(gen::Stop(*reason)) : ProcessStop(*reason);
+}
+
+gen::Status Serializer::OnDown(const core::Envelope& envelope) {
+  const auto* down = envelope.ValueAs<gen::MessageDownPID>();
+  if (down == nullptr || down->pid != service_ || gen::IsExitToCome(*host_, *down)) {
+    return gen::Continue();
+  }
+  return gen::Stop(down->reason);
 }
 
 gen::Status Serializer::ProcessStop(const gen::Reason& reason) {

@@ -113,6 +113,7 @@ class Serializer final : public gen::ProcessBehavior {
   void Leave(core::Envelope& envelope);
   void Pass(core::Envelope& envelope);
   [[nodiscard]] gen::Status OnExit(const core::Envelope& envelope);
+  [[nodiscard]] gen::Status OnDown(const core::Envelope& envelope);
   [[nodiscard]] gen::Inspection Inspect(const std::vector<std::string>& items) const;
 
   const gen::ProcessFactory factory_;

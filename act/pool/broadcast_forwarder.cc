@@ -154,9 +154,10 @@ bool PoolBroadcastForwarder::Ask(Held& message) {
   question.ref = RefOf(*message.envelope);
   gen::Result<void> fault;  // of the request's own
   for (const PoolMember& member : receivers) {
-    if (member.worker == caller) {
-      question.answers.Add(member.worker,
-                           gen::detail::MakeErrorResponse(WaitsForItself("this worker")));
+    const bool is_full = pending_.contains(member.number);  // no room for what was sent before
+    if (is_full || member.worker == caller) {
+      const gen::Error why = is_full ? gen::ErrProcessMailboxFull : WaitsForItself("this worker");
+      question.answers.Add(member.worker, gen::detail::MakeErrorResponse(why));
       continue;
     }
     if (message.envelope != nullptr && !Begin(message)) {

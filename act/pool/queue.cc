@@ -207,6 +207,18 @@ std::optional<PoolQueue::Turn> PoolQueue::TakeCommonTurn() {
   return std::nullopt;
 }
 
+std::optional<PoolQueue::Turn> PoolQueue::TakeOther(std::uint64_t member,
+                                                    const std::function<bool(const Item&)>& may) {
+  Lane* const lane = Find(member);
+  const auto found = std::find_if(common_.begin(), common_.end(), may);
+  if (lane == nullptr || lane->leaving || found == common_.end()) return std::nullopt;
+  Turn turn{member, std::move(*found)};
+  common_.erase(found);
+  CountTaken(turn.item);
+  lane->free = lane->last_has_key = false;
+  return turn;
+}
+
 void PoolQueue::Undo(Turn turn) {
   Lane* lane = Find(turn.member);
   const bool has_key = turn.item.key.has_value();

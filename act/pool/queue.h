@@ -53,6 +53,9 @@ class PoolQueue {
   };
   // Takes the next message for a free member. The member is not free any more, and the message is in flight.
   [[nodiscard]] std::optional<Turn> TakeTurn();
+  // Takes the oldest message without a key that `may` go to this member, which has just not taken another one.
+  [[nodiscard]] std::optional<Turn> TakeOther(std::uint64_t member,
+                                              const std::function<bool(const Item&)>& may);
   // Puts back a message that the worker did not take, before everything else.
   void Undo(Turn turn);
   // What a member has handled of its messages in flight.

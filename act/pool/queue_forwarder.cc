@@ -186,6 +186,12 @@ void PoolQueueForwarder::Give(PoolQueue::Turn turn) {
     }
     turn.item.envelope = std::move(message.envelope);
     queue_.Undo(std::move(turn));
+    if (is_caller && has_other) {  // those behind its own request need not wait for another worker
+      const auto is_of_others = [&](const PoolQueue::Item& item) {
+        return MemberThatAsks(*item.envelope) != member;
+      };
+      if (auto other = queue_.TakeOther(member, is_of_others)) return Give(std::move(*other));
+    }
     LookAgain(member);  // in vain at one that is dead: it leaves an inheritance
     return;
   }

@@ -63,7 +63,7 @@ void PoolRotationForwarder::Arrived(core::Envelope& envelope) {
     return;
   }
   if (held_.empty()) {  // else this one was on its way when that began
-    if (Place(message)) return;
+    if (PlaceOrSetAside(message)) return;
     if (all_full_ && options_.WorkersMakeRoom() && MakeRoom(message)) return;
   }
   held_.push_back(std::move(message));
@@ -88,14 +88,25 @@ void PoolRotationForwarder::TakeOver(std::vector<core::EnvelopePtr> messages, st
     Held message{std::move(envelope), false};
     if (!Salvage(message)) continue;
     // Behind one that nobody took, the others wait as well: they are in order.
-    if (behind != 0 || !rest.empty() || !Place(message)) rest.push_back(std::move(message));
+    if (behind != 0 || !rest.empty() || !PlaceOrSetAside(message))
+      rest.push_back(std::move(message));
   }
   held_.insert(held_.begin() + static_cast<std::ptrdiff_t>(behind),
                std::make_move_iterator(rest.begin()), std::make_move_iterator(rest.end()));
 }
 
 void PoolRotationForwarder::Flush() {
-  while (!held_.empty() && Place(held_.front())) held_.pop_front();
+  for (Held& request : std::exchange(set_aside_, {})) {
+    if (!Place(request)) set_aside_.push_back(std::move(request));
+  }
+  while (!held_.empty() && PlaceOrSetAside(held_.front())) held_.pop_front();
+}
+
+bool PoolRotationForwarder::PlaceOrSetAside(Held& message) {
+  if (Place(message)) return true;
+  if (!waits_for_other_) return false;
+  set_aside_.push_back(std::move(message));
+  return true;
 }
 
 void PoolRotationForwarder::WorkerReady() {
@@ -139,7 +150,9 @@ bool PoolRotationForwarder::Offer(Held& message, Met& met) {
         }
         if (sent.error() == gen::ErrDeadlock) {
           met.caller = true;  // a worker of this worker, which is a pool
-        } else if (!HasNoRoom(sent)) {
+        } else if (HasNoRoom(sent)) {
+          met.full = true;
+        } else {
           met.dead = true;
         }
         return core::Offered::kNotTaken;
@@ -166,6 +179,7 @@ bool PoolRotationForwarder::Place(Held& message) {
     return true;
   }
   all_full_ = is_full;
+  waits_for_other_ = met.caller && !met.full;
   return false;
 }
 
@@ -173,7 +187,7 @@ void PoolRotationForwarder::Settle() {
   const bool hold = !held_.empty();
   const bool has_ready = replacement_.members().ready() > 0;
   // Workers that are ready took nothing, so they were full; see kRetry.
-  if (hold && has_ready) ArmRetry();
+  if (held() != 0 && has_ready) ArmRetry();
   if (mode_ != Mode::kRunning) return;
   if (hold || !has_ready || wants_all_) host_.AcceptMain();
   HoldMain(hold);
@@ -190,8 +204,7 @@ void PoolRotationForwarder::LimitMain() {
     // At least one: 0 means something else, and a sender may be the first to meet a dead worker.
     const auto missing =
         std::min<std::size_t>(replacement_.members().pending() * bound, kMaxMailboxSize);
-    room = std::max(room_of_idle_,
-                    std::max<std::size_t>(1, missing - std::min(missing, held_.size())));
+    room = std::max(room_of_idle_, std::max<std::size_t>(1, missing - std::min(missing, held())));
   } else if (!held_.empty() && all_full_) {
     room = 1;  // with a bound that only their own kind of mailbox knows
   }

@@ -41,12 +41,15 @@ class PoolRotationForwarder final : public PoolForwarder {
   void Close() override { accepts_ = false; }
   void End() override;
 
-  [[nodiscard]] std::size_t held() const override { return held_.size(); }
-  [[nodiscard]] std::size_t held_given() const override { return CountGiven(held_); }
+  [[nodiscard]] std::size_t held() const override { return held_.size() + set_aside_.size(); }
+  [[nodiscard]] std::size_t held_given() const override {
+    return CountGiven(held_) + CountGiven(set_aside_);
+  }
 
  private:
-  // What an unplaced message has met, besides workers that were full.
+  // What an unplaced message has met.
   struct Met {
+    bool full = false;
     bool dead = false;
     bool caller = false;
     std::optional<gen::Error> failed;  // a worker's mailbox threw
@@ -55,17 +58,23 @@ class PoolRotationForwarder final : public PoolForwarder {
   // Takes over messages that go before those that wait here, but for the first `behind` of these.
   void TakeOver(std::vector<core::EnvelopePtr> messages, std::size_t behind);
   void SetDuties();
-  // Offers the held messages.
+  // Offers the held messages, and first what is set aside.
   void Flush();
   // Tries the workers, at most once round. Returns true if a worker took the message, or if the message has failed.
   bool Offer(Held& message, Met& met);
   // Returns false if the message has to be held.
   bool Place(Held& message);
+  // Does the same, but sets a request aside that only its own worker could take now.
+  bool PlaceOrSetAside(Held& message);
   void LimitMain();
 
   const PoolOptions& options_;
   bool has_measured_ = false;  // workers have a duty, or had one
   std::deque<Held> held_;
+  // Requests of workers to this pool that wait for another worker, of which none is there: what comes behind them may go
+  // to the worker that asks.
+  std::deque<Held> set_aside_;
+  bool waits_for_other_ = false;  // the last message that was not placed is such a request
   bool accepts_ = true;
   bool all_full_ = false;   // no worker took the held messages, and none was dead
   bool wants_all_ = false;  // see LetMessagesCome

@@ -4,6 +4,8 @@
 #include <mutex>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include <ergon/gen/envelope_kind.h>
 
 namespace ergon::node {
@@ -25,6 +27,13 @@ WaitingSenders& GetWaiting(const ProcessSlot& slot) {
     return *fresh.release();
   }
   return *found;
+}
+
+// With the lock of the queue, which the sender has left.
+void Tell(WaitingSender& sender, gen::Result<void> outcome) {
+  sender.outcome = std::move(outcome);
+  sender.is_served = true;
+  sender.Wake();
 }
 
 }  // namespace
@@ -118,13 +127,32 @@ bool BackPressure::ServeQueue(ProcessSlot& slot) {
   while (!waiting->queue.empty()) {
     WaitingSender& sender = *waiting->queue.front();
     auto sent = delivery_.DeliverForWaiting(sender.to, sender.envelope);
-    if (!sent && sent.error() == gen::ErrProcessMailboxFull) return false;
+    if (!sent && sent.error() == gen::ErrProcessMailboxFull) {
+      RefuseOnlyWorker(slot, *waiting);
+      return waiting->queue.empty();
+    }
     waiting->queue.pop_front();
-    sender.outcome = std::move(sent);
-    sender.is_served = true;
-    sender.Wake();
+    Tell(sender, std::move(sent));
   }
   return true;
+}
+
+void BackPressure::RefuseOnlyWorker(const ProcessSlot& pool, WaitingSenders& waiting) const {
+  const PoolSlot* const pool_slot = pool.IsPool() ? pool.pool() : nullptr;
+  if (pool_slot == nullptr || pool_slot->rotation.size() != 1) return;
+  const gen::PID worker = addresses_.PidOf(pool_slot->rotation.At(0));
+  std::erase_if(waiting.queue, [&](WaitingSender* sender) {
+    if (gen::PID::FromAddress(sender->envelope->from) != worker) return false;
+    Tell(*sender, WouldWaitForItself(worker, sender->to));
+    return true;
+  });
+}
+
+gen::Error BackPressure::WouldWaitForItself(gen::PID worker, gen::PID pool) {
+  return gen::Error(
+      gen::ErrorCode::kDeadlock,
+      fmt::format("{} would wait for room in its own mailbox: it is the only worker of {}", worker,
+                  pool));
 }
 
 ProcessSlot* BackPressure::PoolOf(const ProcessSlot& worker) const {

@@ -22,6 +22,9 @@ namespace ergon::node {
 // Any thread, unless it says otherwise.
 class BackPressure {
  public:
+  // Returns the error of a process that would wait for room in its own mailbox, as the only worker of `pool`.
+  [[nodiscard]] static gen::Error WouldWaitForItself(gen::PID worker, gen::PID pool);
+
   BackPressure(const Addresses& addresses, Delivery& delivery)
       : addresses_(addresses), delivery_(delivery) {}
 
@@ -50,6 +53,9 @@ class BackPressure {
  private:
   // Returns false if some senders still wait.
   bool ServeQueue(ProcessSlot& slot);
+  // A pool without room has one worker left: gives those who wait in that worker's handler the error, as nobody else can
+  // make room. With the lock of `waiting`.
+  void RefuseOnlyWorker(const ProcessSlot& pool, WaitingSenders& waiting) const;
   // Does the same for all queues for which a process makes room, that of `slot` first.
   bool ServeQueues(ProcessSlot& slot);
   [[nodiscard]] ProcessSlot* PoolOf(const ProcessSlot& worker) const;  // null: no pool's

@@ -24,6 +24,11 @@ struct ForWaiting {
   ~ForWaiting() { for_waiting = false; }
 };
 
+// Returns whether this is a request by the worker itself, which must not wait for itself.
+bool IsOfWorker(const core::Envelope& envelope, gen::PID worker) {
+  return IsRequest(envelope) && gen::PID::FromAddress(envelope.from) == worker;
+}
+
 }  // namespace
 
 // What the workers have said to one message.
@@ -162,11 +167,11 @@ gen::Result<void> Delivery::NotTaken(core::Offered offered, ProcessSlot& pool, P
     return RefusedForLoad(slot, to, std::chrono::nanoseconds(met.excess), met.former.is_routed());
   }
   if (met.worker_gone) return ToPool(pool, to, envelope, met);  // it is being replaced
-  if (!met.caller && AllFull(pool, slot, to, envelope)) return {};
   if (met.caller && slot.rotation.size() == 1) {
     return gen::Error(gen::ErrorCode::kDeadlock,
                       "the pool's only worker calls its own pool: it would wait for itself");
   }
+  if (AllFull(pool, slot, to, envelope)) return {};
   return RefusedByAll(pool, to, met.former.is_routed());
 }
 
@@ -212,8 +217,13 @@ gen::Result<void> Delivery::RefusedForLoad(PoolSlot& slot, gen::PID to,
 bool Delivery::AllFull(ProcessSlot& pool, PoolSlot& slot, gen::PID to,
                        core::EnvelopePtr& envelope) {
   if (slot.makes_room.load(std::memory_order_relaxed)) {
-    const gen::PID worker = needs_.addresses.PidOf(slot.rotation.Next());
-    if (!pool.HasProcess(to)) {  // the slot has a new pool by now, whose worker that is
+    gen::PID worker = needs_.addresses.PidOf(slot.rotation.Next());
+    if (IsOfWorker(*envelope, worker)) {  // as PoolForwarder::MakeRoom does
+      slot.rotation.Skipped();
+      worker = needs_.addresses.PidOf(slot.rotation.Next());
+    }
+    // Or the slot has a new pool by now, whose worker that is.
+    if (IsOfWorker(*envelope, worker) || !pool.HasProcess(to)) {
       slot.rotation.Skipped();
       return false;
     }

@@ -221,7 +221,8 @@ gen::Result<void> Process::SendConfirmed(gen::PID to, core::EnvelopePtr& envelop
                                          std::int64_t deadline) {
   if (gen::detail::HeldMutexes() != 0) {
     return gen::Error(gen::ErrorCode::kNotAllowed,
-                      "important delivery to another node waits, and a gen::Mutex is held");
+                      "an important message to another node suspends the process, which holds a "
+                      "gen::Mutex: unlock it first");
   }
   for (;;) {
     if (IsBeingEnded()) return EndingError();
@@ -287,10 +288,7 @@ gen::Result<void> Process::SendInTurn(gen::PID to, core::EnvelopePtr& envelope,
                       fmt::format("{} would wait for room in its own mailbox", to));
   }
   if (IsOnlyWorker(rooms_.addresses.Find(to), Self())) {
-    return gen::Error(
-        gen::ErrorCode::kDeadlock,
-        fmt::format("{} would wait for room in its own mailbox: it is the only worker of {}",
-                    Self(), to));
+    return BackPressure::WouldWaitForItself(Self(), to);
   }
   if (IsBeingEnded()) return EndingError();
   PendingWait wait(*this);

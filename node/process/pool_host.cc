@@ -163,7 +163,7 @@ void Process::ResumeWorker(gen::PID worker) { rooms_.exit_signals.Resume(worker)
 
 void Process::SetWorkerMailboxSize(gen::PID worker, std::uint32_t messages) {
   const bool is_changed = ChangeSlotOf(rooms_.addresses, worker, [messages](ProcessSlot& slot) {
-    (void)node::SetMailboxSize(slot, messages);
+    if (!slot.IsPool()) (void)node::SetMailboxSize(slot, messages);  // which has bounds of its own
   });
   if (is_changed) rooms_.back_pressure.ServeMore(*this);
 }

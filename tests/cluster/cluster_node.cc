@@ -89,6 +89,10 @@ class WordWorker : public act::Actor {
       if ((*term)[0].AsAtomText() == "fail") {
         return gen::ReplyError(gen::Error((*term)[1].AsText().value_or("?")));
       }
+      if ((*term)[0].AsAtomText() == "late") {
+        (void)Sleep(std::chrono::milliseconds((*term)[1].AsInteger().value_or(0)));
+        return gen::Reply(gen::Atom("late"));
+      }
     }
     return Actor::HandleCall(from, ref, request);
   }

@@ -65,6 +65,7 @@ class ManagedPool : public act::Pool {
 
   using Pool::AddWorkers;
   using Pool::Call;
+  using Pool::Change;
   using Pool::CreateAlias;
   using Pool::Link;
   using Pool::Log;

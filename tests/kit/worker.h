@@ -83,9 +83,11 @@ class Worker : public act::Actor {
   using Actor::Log;
   using Actor::Node;
   using Actor::Parent;
+  using Actor::Request;
   using Actor::Self;
   using Actor::Send;
   using Actor::SendExit;
+  using Actor::SendOrWait;
   using Actor::SendResponse;
   using Actor::SendWithPriority;
   using Actor::SetTrapExit;

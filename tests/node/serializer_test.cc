@@ -427,5 +427,18 @@ TEST_CASE("serializer: wrong options fail the spawn and are named") {
   CHECK(test.EventuallyProcesses(0));
 }
 
+TEST_CASE("serializer: the end of a service that has cut the link ends it, too") {
+  Service service;
+  TestNode test;
+  const gen::PID pid = SpawnSerializer(test, service);
+  const gen::PID inside = service.pids.All().at(0);
+  test.Run(inside, [](Subject& self) { CHECK(self.Unlink(self.Parent())); }).value();
+  auto answer = Begin(test, pid, 1);
+  REQUIRE(service.Eventually({1}));
+  test.node.Kill(inside).value();
+  CHECK(answer.get().error() == gen::ErrProcessTerminated);
+  CHECK(test.Ended(pid));
+}
+
 }  // namespace
 }  // namespace ergon::node

@@ -372,5 +372,40 @@ TEST_CASE("Broadcast: other types go to one worker; an admission limit is not fo
   CHECK(options.Validate().find("admission_limit: ") == 0);
 }
 
+TEST_CASE("Broadcast: a request does not overtake what waits for the successor of a worker") {
+  const kit::ManualTime time;
+  BroadcastFixture fixture(time.Into());
+  auto pool = fixture.Start(1, 10);
+  kit::Gate crashes(fixture.node);
+  kit::Gate begins(fixture.node);
+  kit::Gate first(fixture.node);
+  fixture.node.Send(pool.Workers()[0], Job{-1, kit::Then(Hold(crashes), Crash("on purpose"))})
+      .value();
+  REQUIRE(Eventually([&] { return crashes.Entered() == 1; }));
+  fixture.node.Send(pool.pid(), Job{0, Hold(first)}).value();
+  for (int value = 1; value < 5; ++value) fixture.node.Send(pool.pid(), Job{value}).value();
+  REQUIRE(Eventually([&] { return pool.Stats()["messages_forwarded"] == 5; }));
+  fixture.workers->SetInit([pid = begins.pid()](kit::Worker& self) {
+    (void)self.Call<bool>(pid, kit::EnterGate{}, {.timeout = gen::kInfinite});
+    return gen::Continue();
+  });
+  crashes.Open();
+  REQUIRE(time.PassUntil([&] { return begins.Entered() == 1; }, 1ms));
+  CHECK(pool.Run<bool>([](kit::ManagedPool& self) -> gen::Result<bool> {
+              return self.Change({.worker_mailbox_size = 1}).has_value();
+            })
+            .value());
+  begins.Open();
+  REQUIRE(Eventually([&] { return first.Entered() == 1; }));
+  first.Open();
+  // It has room again, but the pool offers what waits only when time passes.
+  REQUIRE(Eventually([&] { return fixture.workers->done.Has(0); }));
+  auto call =
+      fixture.node.CallAsync<BroadcastAnswers>(pool.pid(), Ask{9}, {.timeout = gen::kInfinite});
+  REQUIRE(time.PassUntil([&] { return call.wait_for(0s) == std::future_status::ready; }, 1ms));
+  CHECK(call.get().value().size() == 1);
+  CHECK(fixture.workers->done.Values() == std::vector<int>{0, 1, 2, 3, 4, 9});
+}
+
 }  // namespace
 }  // namespace ergon

@@ -417,5 +417,34 @@ TEST_CASE("All workers are full and one calls its own pool: mailbox full, at onc
   CHECK(pool.EventuallyAtRest());
 }
 
+TEST_CASE("A worker's request that waits for a missing worker keeps no message from the others") {
+  kit::NodeFixture fixture;
+  auto pool = fixture.StartPool(2);
+  const gen::PID asks = pool.Workers()[0];
+  const gen::PID ends = pool.Workers()[1];
+  kit::Gate gate(fixture.node);
+  fixture.workers->SetInit([pid = gate.pid()](kit::Worker& self) {
+    (void)self.Call<bool>(pid, kit::EnterGate{}, {.timeout = gen::kInfinite});
+    return gen::Continue();
+  });
+  fixture.node.Kill(ends).value();
+  REQUIRE(Eventually([&] { return gate.Entered() == 1; }));  // the one that takes its place
+  const auto ask = [pid = pool.pid()](kit::Worker& self) {
+    CHECK(self.Request(pid, Ask{1}));
+    return gen::Continue();
+  };
+  fixture.node.Send(asks, Job{2, ask}).value();
+  REQUIRE(Eventually([&] { return fixture.workers->done.Has(2); }));
+  for (int value = 3; value < 10; ++value) fixture.node.Send(pool.pid(), Job{value}).value();
+  CHECK(Eventually([&] { return fixture.workers->done.size() == 8; }));
+  CHECK(fixture.workers->jobs.ValuesOf(asks) == Sequence(2, 10));
+  CHECK_FALSE(fixture.workers->calls.Has(1));
+  CHECK(pool.Stats()["messages_queued"] == 1);
+  gate.Open();
+  CHECK(Eventually([&] { return fixture.workers->done.Has(1); }));
+  CHECK(fixture.workers->calls.WorkerOf(1) != asks);
+  CHECK(pool.EventuallyAtRest());
+}
+
 }  // namespace
 }  // namespace ergon

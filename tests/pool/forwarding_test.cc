@@ -143,6 +143,24 @@ TEST_CASE("High and max messages and calls are handled by the pool itself") {
     CHECK(fixture.pools->calls.size() == 2);
     CHECK(pool.Stats()["messages_forwarded"] == 0);
   }
+  SUBCASE("from the pool itself: a request, which it could not answer, is refused") {
+    int refused = 0;
+    const auto ask = [&refused](ManagedPool& self) {
+      for (const auto priority : {MessagePriority::kHigh, MessagePriority::kMax}) {
+        const auto answer = self.Call<Answer>(self.Self(), Ask{1}, {.priority = priority});
+        if (!answer && answer.error() == gen::ErrDeadlock) ++refused;
+      }
+    };
+    fixture.pools->on_init = ask;
+    auto pool = fixture.StartPool(2);
+    CHECK(refused == 2);
+    CHECK(pool.Run<bool>([&](ManagedPool& self) -> gen::Result<bool> {
+      ask(self);
+      return true;
+    }));
+    CHECK(refused == 4);
+    CHECK(fixture.pools->calls.size() == 0);
+  }
   SUBCASE("from a process, by the call and by its own default") {
     auto pool = fixture.StartPool(2);
     kit::ProberHandle sender(fixture.node, {.send_priority = MessagePriority::kHigh});

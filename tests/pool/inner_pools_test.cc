@@ -131,5 +131,30 @@ TEST_CASE(
   });
 }
 
+TEST_CASE("Inner pools: another bound of the outer one's workers is none of an inner pool's") {
+  kit::NodeFixture fixture;
+  const auto inner = With(fixture.Options(1, 3), PoolStrategy::Broadcast<Job>());
+  auto pool = fixture.StartPool(PoolOfPools(fixture, fixture.Options(1, 100), inner));
+  CHECK(pool.Run<bool>([](kit::ManagedPool& self) -> gen::Result<bool> {
+              auto changed = self.Change({.worker_mailbox_size = 1});
+              if (!changed) return std::move(changed.error());
+              return true;
+            })
+            .value());
+  kit::PoolHandle inside(fixture.node, pool.Workers()[0]);
+  kit::Gate gate(fixture.node);
+  fixture.HoldEach(gate, inside.Workers());
+  // Three in the mailbox of its worker, one that it holds and three in its own.
+  int accepted = 0;
+  REQUIRE(Eventually([&] {
+    if (fixture.node.Send(inside.pid(), Job{accepted})) ++accepted;
+    return accepted == 7;
+  }));
+  (void)inside.Stats();
+  CHECK_FALSE(fixture.node.Send(inside.pid(), Job{7}));
+  gate.Open();
+  CHECK(Eventually([&] { return fixture.workers->done.Has(6); }));
+}
+
 }  // namespace
 }  // namespace ergon::inner_pools_test

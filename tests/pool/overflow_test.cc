@@ -413,5 +413,68 @@ TEST_CASE(
   });
 }
 
+TEST_CASE("All full, drop oldest: a worker that calls the pool drops what waits at another one") {
+  kit::NodeFixture fixture;
+  auto options = fixture.Options(2);
+  options.worker_mailbox = gen::Mailbox::Bounded(1, gen::Overflow::kDropOldest);
+  auto pool = fixture.StartPool(options);
+  const gen::PID caller = pool.Workers()[0];
+  const gen::PID other = pool.Workers()[1];
+  kit::Gate gate(fixture.node);
+  kit::Gate calls(fixture.node);
+  std::atomic<int> answered{0};
+  const auto call = [&answered, pid = pool.pid()](kit::Worker& self) {
+    const auto answer = self.Call<Answer>(pid, Ask{9}, {.timeout = gen::kInfinite});
+    answered = answer ? answer->value : -1;
+    return gen::Continue();
+  };
+  fixture.HoldEach(gate, {other});
+  fixture.node.Send(caller, Job{-1, Then(kit::Hold(calls), call)}).value();
+  REQUIRE(Eventually([&] { return calls.Entered() == 1; }));
+  for (int value = 0; value < 2; ++value) fixture.node.Send(pool.pid(), Job{value}).value();
+  calls.Open();
+  REQUIRE(Eventually([&] { return pool.Stats()["messages_lost_full"] == 1; }));
+  CHECK(answered == 0);
+  gate.Open();
+  REQUIRE(Eventually([&] { return answered != 0; }));
+  CHECK(answered == 9);
+  CHECK(fixture.workers->calls.WorkerOf(9) == other);
+  CHECK(pool.EventuallyAtRest());
+}
+
+TEST_CASE("All full: a worker that waits for room at its own pool is told when it is left alone") {
+  kit::NodeFixture fixture;
+  auto pool = fixture.StartPool(2, 1);
+  const gen::PID leaves = pool.Workers()[0];  // the next one to be taken out
+  const gen::PID waits = pool.Workers()[1];
+  kit::Gate gate(fixture.node);
+  fixture.HoldEach(gate, {leaves});
+  fixture.node.Send(leaves, Job{0}).value();
+  std::atomic<bool> is_told{false};
+  const auto wait = [&is_told, pid = pool.pid()](kit::Worker& self) {
+    self.Send(self.Self(), Job{1}).value();
+    const auto sent = self.SendOrWait(pid, Job{2}, gen::kInfinite);
+    is_told = !sent && sent.error() == gen::ErrDeadlock;
+    return gen::Continue();
+  };
+  fixture.node.Send(waits, Job{3, wait}).value();
+  const auto is_waiting = [&] {
+    const auto info = fixture.node.ProcessInfo(waits);
+    return info && info->state == gen::ProcessState::kWaiting;
+  };
+  REQUIRE(Eventually(is_waiting));
+  // Behind it another one waits, for whom there is room then.
+  std::atomic<bool> is_sent{false};
+  std::jthread behind(
+      [&] { is_sent = fixture.node.SendOrWait(pool.pid(), Job{4}, gen::kInfinite).has_value(); });
+  CHECK(pool.Shrink(1).value() == 1);
+  REQUIRE(Eventually([&] { return is_told.load(); }));
+  REQUIRE(Eventually([&] { return is_sent.load(); }));
+  gate.Open();
+  CHECK(Eventually([&] { return fixture.workers->done.Has(4); }));
+  CHECK_FALSE(fixture.workers->jobs.Has(2));
+  CHECK(pool.EventuallyAtRest());
+}
+
 }  // namespace
 }  // namespace ergon

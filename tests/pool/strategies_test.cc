@@ -363,5 +363,26 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("Shared queue: a worker's own request keeps no message from that worker") {
+  StrategyFixture fixture;
+  auto pool = fixture.Start(PoolStrategy::SharedQueue(), 2);
+  kit::Gate gate(fixture.node);
+  const gen::PID busy = fixture.SendHeld(pool, gate, 1);
+  const auto ask = [pid = pool.pid()](kit::Worker& self) {
+    CHECK(self.Request(pid, Ask{3}));
+    return gen::Continue();
+  };
+  fixture.node.Send(pool.pid(), Job{2, ask}).value();
+  REQUIRE(Eventually([&] { return fixture.workers->done.Has(2); }));
+  for (int value = 4; value < 8; ++value) fixture.Send(pool, value);
+  CHECK(Eventually([&] { return fixture.workers->done.Has(7); }));
+  const gen::PID free = fixture.workers->jobs.WorkerOf(2);
+  CHECK(fixture.workers->jobs.ValuesOf(free) == std::vector<int>{2, 4, 5, 6, 7});
+  CHECK_FALSE(fixture.workers->calls.Has(3));
+  gate.Open();
+  CHECK(Eventually([&] { return fixture.workers->done.Has(3); }));
+  CHECK(fixture.workers->calls.WorkerOf(3) == busy);
+}
+
 }  // namespace
 }  // namespace ergon

@@ -545,14 +545,19 @@ TEST_CASE("Calls: answers and time-outs race, none of them reaches another call"
   int wrong = 0;
   int answers = 0;
   int timeouts = 0;
+  std::atomic<int> accepted{0};  // by what SendResponse says
+  std::atomic<int> ignored{0};
   caller
       .Run([&](Prober& self) {
         // Until each of the two has come first now and then.
         for (int i = 0; i < kRounds || answers < 10 || timeouts < 10; ++i) {
-          auto slow = [pause = std::chrono::microseconds(i % 50 * 10)](
+          auto slow = [pause = std::chrono::microseconds(i % 50 * 10), &accepted, &ignored](
                           kit::Worker& worker, gen::PID from, gen::Ref ref) -> gen::CallResult {
             (void)worker.Sleep(pause);
-            (void)worker.SendResponse(from, ref, Answer{-1, worker.Self()});
+            const auto sent = worker.SendResponse(from, ref, Answer{-1, worker.Self()});
+            if (!sent && sent.error() != gen::ErrResponseIgnored)
+              return gen::ReplyError(sent.error());
+            ++(sent ? accepted : ignored);
             return gen::NoReply();
           };
           const auto late = self.Call<Answer>(pool.pid(), Ask{i, slow}, {.timeout = 250us});
@@ -566,6 +571,9 @@ TEST_CASE("Calls: answers and time-outs race, none of them reaches another call"
       .value();
   CHECK(wrong == 0);
   CHECK(pool.EventuallyAtRest());
+  // Each answer that was accepted has reached its caller, and no other has. Who gave up may not have been begun.
+  CHECK(accepted == answers);
+  CHECK(ignored <= timeouts);
 }
 
 TEST_CASE("Calls: a response to nobody is told to the one who answers") {
