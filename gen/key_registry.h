@@ -33,7 +33,7 @@ void TellStuckKey(Process& self, PID gone, const std::exception_ptr& thrown);
 
 // A process may have any number of keys, each with a value that says more about it. Its keys become free when it has
 // ended: soon, not at once, because a process of the registry's own learns of the end as a monitor does. So a process
-// that is found here may be gone when a message is sent to it. A lost connection to another node frees its keys, too.
+// that is found here may be gone when a message is sent to it. A lost connection to a node frees its processes' keys.
 //
 //   auto rooms = gen::KeyRegistry<int>::Start(node).value();  // not in a handler
 //   rooms.Register(42, Self()).value();                       // in a handler of a process that has a copy
@@ -70,9 +70,14 @@ class KeyRegistry {
   Result<void> Register(const Key& key, PID pid, Value value = {}) {
     auto added = state_->Add(key, pid, std::move(value));
     if (!added) return std::move(added.error());
-    auto watched = node_->Send(keeper_, Watch{pid, *added});
-    if (!watched) (void)Unregister(key, pid);
-    return watched;
+    try {
+      auto watched = node_->Send(keeper_, Watch{pid, *added});
+      if (!watched) (void)Unregister(key, pid);
+      return watched;
+    } catch (...) {  // nobody would free it
+      (void)Unregister(key, pid);
+      throw;
+    }
   }
   // Takes a key away. Returns false if the process does not have it.
   bool Unregister(const Key& key, PID pid) {
@@ -114,7 +119,7 @@ class KeyRegistry {
     for (const auto* its : ordered) keys.push_back(its->first);
     return keys;
   }
-  // Returns how many keys belong to a process.
+  // Returns how many different keys are registered, by any process.
   [[nodiscard]] std::size_t size() const {
     std::shared_lock lock(state_->mutex);
     return state_->entries.size();
@@ -158,12 +163,10 @@ class KeyRegistry {
       try {
         const auto its = keys_of.find(pid);
         const bool has_it = its != keys_of.end() && its->second.contains(key);
-        const bool is_taken = before != 0 && (keys == RegistryKeys::kUnique || has_it);
-        if (is_taken)
-          return Error(ErrorCode::kTaken,
-                       keys == RegistryKeys::kUnique
-                           ? "the key belongs to " + of_key.front().pid.ToString()
-                           : pid.ToString() + " has registered this key already");
+        if (before != 0 && keys == RegistryKeys::kUnique)
+          return Error(ErrorCode::kTaken, "the key belongs to " + of_key.front().pid.ToString());
+        if (before != 0 && has_it)
+          return Error(ErrorCode::kTaken, pid.ToString() + " has registered this key already");
         of_key.splice(of_key.end(), made);
         keys_of[pid].try_emplace(key, Place{std::prev(of_key.end()), ++registered});
         return registered;
@@ -194,19 +197,15 @@ class KeyRegistry {
       while (auto next = self.Receive<Watch, MessageDownPID, Asked<AskForItsNode>>()) {
         if (const auto* asked = std::get_if<Asked<AskForItsNode>>(&*next)) {
           (void)self.Reply(*asked, &self.Node());
-          continue;
-        }
-        if (const auto* watch = std::get_if<Watch>(&*next)) {
+        } else if (const auto* watch = std::get_if<Watch>(&*next)) {
           std::uint64_t& latest = watched[watch->pid];
           if (latest == 0) (void)self.Monitor(watch->pid);
           latest = std::max(latest, watch->number);
-          continue;
+        } else if (const auto gone = watched.extract(std::get<MessageDownPID>(*next).pid)) {
+          // Of a node that is connected again it may have got keys meanwhile: their Watch is on its way.
+          if (const std::exception_ptr thrown = Forget(gone.key(), gone.mapped()))
+            detail::TellStuckKey(self, gone.key(), thrown);
         }
-        // Of a node that is connected again it may have got keys meanwhile: their Watch is on its way.
-        const auto gone = watched.extract(std::get<MessageDownPID>(*next).pid);
-        if (gone.empty()) continue;
-        if (const std::exception_ptr thrown = Forget(gone.key(), gone.mapped()))
-          detail::TellStuckKey(self, gone.key(), thrown);
       }
     }
     // Takes away the keys up to that number. Returns what a key has thrown; the others are free.

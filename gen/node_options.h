@@ -161,8 +161,9 @@ struct NodeOptions {
   std::shared_ptr<core::Dispatcher> dispatcher = nullptr;
   // Timers that the caller drives (see core::TimerQueue); needed with a `clock` for anything that takes time.
   std::shared_ptr<core::TimerQueue> timers = nullptr;
-  // The time of day, for cron jobs. None: the machine's; or with a `clock` of the caller's own, its nanoseconds since
-  // the year 1970. The function must not call the node's functions for cron jobs, which ask it under a lock.
+  // The time of day: for cron jobs, and for each log line with LogFormat::kJson. None: the machine's; or with a `clock`
+  // of the caller's own, its nanoseconds since the year 1970. It is called from any thread, by several at once. It must
+  // not log, and not call the node's functions for cron jobs, which ask it under a lock.
   std::function<std::chrono::system_clock::time_point()> wall_clock = nullptr;
   // Runs a function later, outside of all handlers; none: on a thread of the node's own. If it throws, Stop does, too.
   std::function<void(std::function<void()>)> defer = nullptr;

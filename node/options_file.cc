@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -33,7 +34,10 @@ namespace {
 
 constexpr std::string_view kNetwork = "network.";
 constexpr std::string_view kEnvironment = "environment.";
+constexpr std::string_view kLogLevels = "log_levels.";
 constexpr std::string_view kNoText = "a list or a date";  // what TextOf has no text for
+// For keys of which only the kind of the value is known here.
+constexpr std::string_view kAnyText = "a text, a number, true or false";
 
 // It is no value that somebody has written.
 std::string WithoutQuotes(std::string text) {
@@ -89,6 +93,17 @@ bool IsTable(std::string_view name) {
   });
 }
 
+// The options so far, and where they were given.
+struct Taken {
+  struct Place {
+    const toml::key* key;
+    const toml::node* value;
+    [[nodiscard]] toml::source_position Begin() const { return key->source().begin; }
+  };
+  gen::NodeOptions options;
+  std::map<std::string, Place> given = {};
+};
+
 // What is read, without the byte order mark, and its name in errors.
 struct File {
   std::string_view name;
@@ -121,11 +136,31 @@ gen::Error NotAscii(const File& file, const toml::source_region& where, std::str
                   full));
 }
 
+// To TOML cache.enabled and "cache.enabled" are two keys, here they are one.
+gen::Result<void> CheckGivenOnce(const std::string& full, Taken::Place place, const File& file,
+                                 Taken& taken) {
+  const auto [known, is_new] = taken.given.try_emplace(full, place);
+  if (is_new) return {};
+  // Tables are gone through in the order of their keys, not in that of the file.
+  if (place.Begin() < known->second.Begin()) std::swap(place, known->second);
+  const auto text = TextOf(*place.value);
+  return ErrorAt(file.name, place.key->source(),
+                 fmt::format("{}: {}, given twice, first in line {}", full,
+                             text ? fmt::format("\"{}\"", *text) : std::string(kNoText),
+                             known->second.Begin().line));
+}
+
 // Sets a value of the environment, whose key is `full`.
 gen::Result<void> ReadValue(const std::string& full, const toml::node& value, const File& file,
                             gen::NodeOptions& options) {
+  if (full == kEnvironment) {
+    return ErrorAt(file.name, value.source(), full + ": the name of the value is empty");
+  }
   gen::AnyValue known = ValueOf(value);
-  if (!known) return ErrorAt(file.name, value.source(), fmt::format("{}: {}", full, kNoText));
+  if (!known) {
+    return ErrorAt(file.name, value.source(),
+                   fmt::format("{}: {}, must be {}", full, kNoText, kAnyText));
+  }
   const auto* const text = known.As<std::string>();
   if (text != nullptr && text->find('?') != std::string::npos &&
       HadOtherCharacters(file, value.source())) {
@@ -136,18 +171,17 @@ gen::Result<void> ReadValue(const std::string& full, const toml::node& value, co
 }
 
 // Names of the user's: what was not ASCII's is lost.
-gen::Result<void> CheckName(std::string_view prefix, const std::string& full, const toml::key& key,
-                            const File& file) {
+gen::Result<void> CheckName(const std::string& full, const toml::key& key, const File& file) {
   if (full.find('?') == std::string::npos) return {};
-  if (prefix.starts_with("pools.")) {
+  if (full.starts_with("pools.")) {
     return ErrorAt(file.name, key.source(),
                    full + ": the name of a pool is of ASCII's characters here, without \"?\"");
   }
-  if (prefix.starts_with(kEnvironment) && key.str().find('?') != std::string_view::npos &&
+  if (full.starts_with(kEnvironment) && key.str().find('?') != std::string_view::npos &&
       HadOtherCharacters(file, key.source())) {
     return NotAscii(file, key.source(), full);
   }
-  if (prefix == "log_levels.") {
+  if (full.starts_with(kLogLevels)) {
     return ErrorAt(file.name, key.source(),
                    full + ": the name of a behaviour is of ASCII's characters here, without \"?\"");
   }
@@ -156,13 +190,13 @@ gen::Result<void> CheckName(std::string_view prefix, const std::string& full, co
 
 // `prefix` is what all keys of the table begin with.
 gen::Result<void> Read(const toml::table& table, const std::string& prefix, const File& file,
-                       gen::NodeOptions& options) {
+                       Taken& taken) {
   for (const auto& [key, value] : table) {
     const std::string full = prefix + std::string(key.str());
-    auto read = CheckName(prefix, full, key, file);
+    auto read = CheckName(full, key, file);
     if (!read) return read;
     if (const auto* inner = value.as_table()) {
-      if (prefix == "log_levels.") {  // words.Counter = "debug"
+      if (full.starts_with(kLogLevels)) {  // words.Counter = "debug"
         return ErrorAt(file.name, key.source(),
                        full + ": is a table: put the name of the behaviour in quotes");
       }
@@ -172,27 +206,32 @@ gen::Result<void> Read(const toml::table& table, const std::string& prefix, cons
                            ": there is no such table, only stealing, pools, log_levels, network "
                            "and environment");
       }
-      read = Read(*inner, full + ".", file, options);
+      read = Read(*inner, full + ".", file, taken);
       if (!read) return read;
       continue;
     }
     if (prefix.empty() && IsTable(full)) {
       return ErrorAt(file.name, key.source(), fmt::format("{0}: must be a table, as [{0}]", full));
     }
+    read = CheckGivenOnce(full, {&key, &value}, file, taken);
+    if (!read) return read;
     if (full.starts_with(kEnvironment)) {
-      read = ReadValue(full, value, file, options);
+      read = ReadValue(full, value, file, taken.options);
       if (!read) return read;
       continue;
     }
     const auto text = TextOf(value);
     if (full.starts_with(kNetwork)) {
-      if (!text) return ErrorAt(file.name, key.source(), fmt::format("{}: {}", full, kNoText));
-      NoteNetworkOption(options, {full.substr(kNetwork.size()), *text,
-                                  fmt::format("{}:{}", file.name, key.source().begin.line)});
+      if (!text) {
+        return ErrorAt(file.name, key.source(),
+                       fmt::format("{}: {}, must be {}", full, kNoText, kAnyText));
+      }
+      NoteNetworkOption(taken.options, {full.substr(kNetwork.size()), *text,
+                                        fmt::format("{}:{}", file.name, key.source().begin.line)});
       continue;
     }
     // The key is looked at first, whatever its value is.
-    read = SetOption(options, full, text.value_or(std::string(kNoText)));
+    read = SetOption(taken.options, full, text.value_or(std::string(kNoText)));
     if (!read) {
       return ErrorAt(file.name, key.source(), WithoutQuotes(std::string(read.error().detail())));
     }
@@ -303,7 +342,7 @@ std::string_view HintFor(std::string_view contents, std::uint32_t line) {
 
 gen::Result<gen::NodeOptions> ParseOptions(std::string_view contents, std::string_view name,
                                            const gen::NodeOptions& defaults) {
-  gen::NodeOptions options = defaults;
+  Taken taken{.options = defaults};
   const File file{name, WithoutByteOrderMark(contents)};
   const std::string ascii = InAscii(file.contents);
   if (const auto line = LineOfManyDots(ascii); line != 0) {
@@ -313,7 +352,7 @@ gen::Result<gen::NodeOptions> ParseOptions(std::string_view contents, std::strin
   }
   try {
     const toml::table table = toml::parse(ascii);
-    auto read = Read(table, "", file, options);
+    auto read = Read(table, "", file, taken);
     if (!read) return std::move(read.error());
   } catch (const toml::parse_error& error) {
     return ErrorAt(
@@ -324,7 +363,7 @@ gen::Result<gen::NodeOptions> ParseOptions(std::string_view contents, std::strin
                       fmt::format("{}:{}: the name of a key or table is malformed", name,
                                   LineOfMalformedKey(ascii)));
   }
-  return options;
+  return std::move(taken.options);
 }
 
 gen::Result<gen::NodeOptions> LoadOptions(const std::string& path,

@@ -49,9 +49,9 @@ gen::Error Descriptions::TimeoutError(const CallEdge::View& call) const {
   // Which of the two is certain (delivery/request_claims.h), what follows is a look at others that go on. A
   // signal is heeded in any case.
   const char* const fate = call.type == nullptr ? ""
-                           : call.to == 0       ? "; whether it is handled is not known"
-                           : call.begun         ? ", though it was being handled"
-                                                : ", and it will not be handled";
+                           : call.to == 0       ? "; whether the request is handled is not known"
+                           : call.begun         ? ", though the request was being handled"
+                                                : ", and the request will not be handled";
   return gen::Error(gen::ErrorCode::kTimeout,
                     fmt::format("no answer to {} within {}{}: {}", TypeForPeople(call.type),
                                 ForPeople(clock_.Now() - call.since), fate, CalleeState(call)));
@@ -81,7 +81,7 @@ std::string Descriptions::Describe(gen::PID pid) const {
 }
 
 std::string Descriptions::CalleeState(const CallEdge::View& call) const {
-  if (call.to == 0) return "it was for a process of another node";
+  if (call.to == 0) return "the request was for a process of another node";
   const gen::PID to = addresses_.PidOf(call.to);
   const std::string who = Describe(to);
   const ProcessSlot* process = addresses_.Find(to);

@@ -13,6 +13,7 @@
 #include <ergon/node/diagnosis/descriptions.h>
 #include <ergon/node/diagnosis/for_people.h>
 #include <ergon/node/diagnosis/watchdog.h>
+#include <ergon/node/texts/clean_text.h>
 
 namespace ergon::node {
 namespace {
@@ -24,7 +25,9 @@ constexpr std::size_t kRowsTogether = 256;
 // Wider ones push the rest of their line.
 constexpr std::size_t kWidest = 48;
 
-void WriteLine(std::ostream& stream, std::string line) {
+// A name of a user's must not look like a row, nor move the cursor of a terminal.
+void WriteLine(std::ostream& stream, std::string text) {
+  std::string line = AsOneEntry(std::move(text));
   line.erase(line.find_last_not_of(' ') + 1);
   line += '\n';
   stream.write(line.data(), static_cast<std::streamsize>(line.size()));

@@ -1,6 +1,5 @@
 #include <ergon/node/diagnosis/log_record.h>
 
-#include <algorithm>
 #include <utility>
 
 #include <fmt/core.h>
@@ -19,34 +18,6 @@ std::string TimeText(std::chrono::system_clock::time_point time) {
                      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
                      clock.hours().count(), clock.minutes().count(), clock.seconds().count(),
                      clock.subseconds().count());
-}
-
-bool MovesCursor(char character) {
-  const auto byte = static_cast<unsigned char>(character);
-  return (byte < 0x20 && byte != '\t') || byte == 0x7F;
-}
-
-// A text of a user's must not look like a line of its own, nor move the cursor of a terminal: what follows a line end
-// is indented, and other control characters are written as "\\x1b". Those from 0x80 to 0x9F are two bytes of UTF-8.
-std::string AsOneEntry(std::string line) {
-  constexpr char kLead = '\xC2';
-  if (std::ranges::none_of(line, [](char c) { return MovesCursor(c) || c == kLead; })) return line;
-  std::string entry;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char character = line[i];
-    const auto next = static_cast<unsigned char>(i + 1 < line.size() ? line[i + 1] : ' ');
-    if (character == '\n') {
-      entry += "\n    ";
-    } else if (character == kLead && next >= 0x80 && next <= 0x9F) {
-      entry += fmt::format("\\x{:02x}", next);
-      ++i;
-    } else if (MovesCursor(character)) {
-      entry += fmt::format("\\x{:02x}", static_cast<unsigned char>(character));
-    } else {
-      entry += character;
-    }
-  }
-  return entry;
 }
 
 void PutProcess(JsonWriter& json, const LogRecord& record) {

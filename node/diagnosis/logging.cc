@@ -60,6 +60,7 @@ Logging::Logging(gen::LogFormat format, Sink sink, WallClock wall_clock)
 Logging::~Logging() = default;
 
 void Logging::Write(const LogRecord& record) {
+  if (started_in_ != core::ForkCount()) return;
   const std::string line =
       format_ == gen::LogFormat::kJson ? AsJson(record, wall_clock_()) : AsText(record);
   if (impl_->sink) {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 
+#include <ergon/core/foundations/fork_count.h>
 #include <ergon/gen/log_format.h>
 #include <ergon/gen/log_level.h>
 #include <ergon/node/diagnosis/log_record.h>
@@ -23,12 +25,14 @@ class Logging {
   Logging(gen::LogFormat format, Sink sink, WallClock wall_clock);
   ~Logging();
   [[nodiscard]] gen::LogFormat format() const noexcept { return format_; }
+  // In a fork of the program that has made this it writes nothing: another thread may have held a lock at that moment.
   void Write(const LogRecord& record);
 
  private:
   struct Impl;
   const gen::LogFormat format_;
   const WallClock wall_clock_;
+  const std::uint32_t started_in_ = core::ForkCount();
   std::unique_ptr<Impl> impl_;
 };
 

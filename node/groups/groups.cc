@@ -80,14 +80,22 @@ void Groups::EndIfEmpty(gen::Atom name, Group& group) {
 }
 
 template <class Notice>
-void Groups::Tell(gen::Atom name, const Group& group, const PIDs& pids) const {
+Groups::Notices Groups::MakeNotices(gen::Atom name, const Group& group, const PIDs& pids) const {
+  Notices notices;
+  notices.reserve(group.monitors.size());
   for (const auto& [id, monitor] : group.monitors) {
     auto notice = core::MakeEnvelope<Notice>(static_cast<std::uint8_t>(gen::EnvelopeKind::kDown),
                                              core::Lane::kSystem, Notice{name, pids});
     notice->from = addresses_.NodePid().ToAddress();
     notice->ref = id;
-    (void)delivery_.Deliver(monitor, notice);  // one that has ended needs no notice
+    notices.emplace_back(monitor, std::move(notice));
   }
+  return notices;
+}
+
+void Groups::Tell(Notices notices) const {
+  // One that has ended needs no notice.
+  for (auto& [monitor, notice] : notices) (void)delivery_.Deliver(monitor, notice);
 }
 
 gen::Result<void> Groups::Join(gen::Atom name, gen::PID pid) {
@@ -98,21 +106,31 @@ gen::Result<void> Groups::Join(gen::Atom name, gen::PID pid) {
   Group& group = *found.group;
   const std::uint64_t id = group.newest + 1;
   bool lives = false;
-  {
+  Notices notices;
+  const auto take_back = [&] {
+    group.members.erase(id);
+    EndIfEmpty(name, group);
+  };
+  // The note is the last thing that can throw: Release looks for what it names.
+  try {
+    notices = MakeNotices<gen::MessageGroupJoined>(name, group, {pid});
+    group.members.emplace_hint(group.members.end(), id, pid);
     ProcessCold& cold = process->Cold();
     std::lock_guard lock(cold.lock);
     lives = process->IsStill(pid) && !cold.joins_no_group;
     if (lives) NotesOf(cold).memberships.push_back({name, id});
+  } catch (...) {
+    take_back();
+    throw;
   }
   if (!lives) {
-    EndIfEmpty(name, group);
+    take_back();
     return gen::ErrProcessTerminated;
   }
-  group.members.emplace_hint(group.members.end(), id, pid);
   ++group.members_here;
   group.newest = id;
   group.snapshot = nullptr;
-  Tell<gen::MessageGroupJoined>(name, group, {pid});
+  Tell(std::move(notices));
   if (transport_ != nullptr) transport_->Joined(name, pid);
   return {};
 }
@@ -124,6 +142,8 @@ gen::Result<void> Groups::Leave(gen::Atom name, gen::PID pid) {
   const Locked found = Find(name);
   if (found.group == nullptr) return NotAMember(name, pid);
   Group& group = *found.group;
+  // Before anything has changed: it may throw.
+  Notices notices = MakeNotices<gen::MessageGroupLeft>(name, group, {pid});
   std::uint64_t id = 0;
   if (ProcessCold* const cold = process->ColdIfAny()) {
     std::lock_guard lock(cold->lock);
@@ -135,7 +155,7 @@ gen::Result<void> Groups::Leave(gen::Atom name, gen::PID pid) {
   group.members.erase(id);
   --group.members_here;
   group.snapshot = nullptr;
-  Tell<gen::MessageGroupLeft>(name, group, {pid});
+  Tell(std::move(notices));
   if (transport_ != nullptr) transport_->Left(name, pid, 1);
   EndIfEmpty(name, group);
   return {};
@@ -263,22 +283,29 @@ gen::Result<std::size_t> Groups::Send(gen::PID from, gen::Atom name,
 
 gen::Result<std::vector<gen::PID>> Groups::Monitor(ProcessSlot& self, gen::Atom name) {
   if (name.empty()) return NoGroupName();
-  const Locked found = FindOrMake(name);
-  Group& group = *found.group;
-  const std::uint64_t id = NextUniqueId();
+  ProcessCold& cold = self.Cold();
   {
-    ProcessCold& cold = self.Cold();
     std::lock_guard lock(cold.lock);
-    auto& monitors = NotesOf(cold).monitors;
-    // Then it is not empty, and stays.
+    const auto& monitors = NotesOf(cold).monitors;
     if (std::any_of(monitors.begin(), monitors.end(),
                     [&](const Note& note) { return note.group == name; })) {
       return gen::Error(gen::ErrorCode::kTaken, "monitored already: " + Quoted(name));
     }
-    monitors.push_back({name, id});
   }
-  group.monitors.emplace(id, addresses_.PidOf(self.Id()));
-  return *MembersOf(group);
+  const Locked found = FindOrMake(name);
+  Group& group = *found.group;
+  const std::uint64_t id = NextUniqueId();
+  try {
+    PIDs members = *MembersOf(group);
+    group.monitors.emplace(id, addresses_.PidOf(self.Id()));
+    std::lock_guard lock(cold.lock);
+    NotesOf(cold).monitors.push_back({name, id});
+    return members;
+  } catch (...) {
+    group.monitors.erase(id);
+    EndIfEmpty(name, group);
+    throw;
+  }
 }
 
 gen::Result<void> Groups::Demonitor(ProcessSlot& self, gen::Atom name) {
@@ -320,12 +347,15 @@ void Groups::Release(gen::PID pid, const ProcessCold::GroupNotes& notes) {
     const auto end =
         std::find_if(at, memberships.end(), [&](const Note& note) { return note.group != name; });
     const Locked found = Find(name);
-    const PIDs left(static_cast<std::size_t>(end - at), pid);
-    for (; at != end; ++at) found.group->members.erase(at->id);
-    found.group->members_here -= left.size();
+    std::size_t times = 0;
+    for (; at != end; ++at) {
+      if (found.group != nullptr) times += found.group->members.erase(at->id);
+    }
+    if (times == 0) continue;
+    found.group->members_here -= times;
     found.group->snapshot = nullptr;
-    Tell<gen::MessageGroupLeft>(name, *found.group, left);
-    if (transport_ != nullptr) transport_->Left(name, pid, left.size());
+    Tell(MakeNotices<gen::MessageGroupLeft>(name, *found.group, PIDs(times, pid)));
+    if (transport_ != nullptr) transport_->Left(name, pid, times);
     EndIfEmpty(name, *found.group);
   }
 }
@@ -341,7 +371,7 @@ std::vector<std::uint64_t> Groups::JoinFromAfar(gen::Atom name, const PIDs& remo
     memberships.push_back(group.newest);
   }
   group.snapshot = nullptr;
-  Tell<gen::MessageGroupJoined>(name, group, remote);
+  Tell(MakeNotices<gen::MessageGroupJoined>(name, group, remote));
   return memberships;
 }
 
@@ -358,7 +388,7 @@ void Groups::LeaveFromAfar(gen::Atom name, const std::vector<std::uint64_t>& mem
     group.members.erase(member);
   }
   group.snapshot = nullptr;
-  Tell<gen::MessageGroupLeft>(name, group, left);
+  Tell(MakeNotices<gen::MessageGroupLeft>(name, group, left));
   EndIfEmpty(name, group);
 }
 

@@ -106,9 +106,12 @@ class Groups final : public RemoteMembers {
   void EndIfEmpty(gen::Atom name, Group& group);
   // Returns the groups that have members, in any order: others are only monitored.
   [[nodiscard]] std::vector<std::pair<gen::Atom, std::shared_ptr<Group>>> WithMembers() const;
-  // Sends a notice to the processes that monitor the group. With the group's lock.
+  // For the processes that monitor the group. With the group's lock, as Tell: made before the group changes, so that
+  // what throws for want of memory has changed nothing.
+  using Notices = std::vector<std::pair<gen::PID, core::EnvelopePtr>>;
   template <class Notice>
-  void Tell(gen::Atom name, const Group& group, const PIDs& pids) const;
+  [[nodiscard]] Notices MakeNotices(gen::Atom name, const Group& group, const PIDs& pids) const;
+  void Tell(Notices notices) const;
   void EndMonitor(gen::Atom name, std::uint64_t id);
   [[nodiscard]] bool IsRemote(gen::PID pid) const noexcept { return pid.node != addresses_.node(); }
 

@@ -3,6 +3,8 @@
 #include <mutex>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include <ergon/node/process_state/unique_id.h>
 
 namespace ergon::node {
@@ -17,8 +19,10 @@ gen::Result<void> Registry::RegisterName(gen::Atom name, gen::PID pid) {
     return gen::ErrProcessTerminated;
   }
   if (!cold.name.empty()) {
-    return gen::Error(gen::ErrorCode::kNotAllowed,
-                      "the process has the name '" + cold.name.ToString() + "'");
+    return gen::Error(
+        gen::ErrorCode::kNotAllowed,
+        fmt::format("the process already has the name '{}': unregister that name first",
+                    cold.name));
   }
   if (!addresses_.names().Add(name, pid)) {
     return gen::Error(gen::ErrorCode::kTaken, "'" + name.ToString() + "'");
@@ -75,10 +79,16 @@ std::vector<ProcessCold::Watcher> Registry::TakeWatchersOf(gen::Atom name,
 
 gen::Result<gen::Alias> Registry::CreateAlias(ProcessSlot& slot) {
   const gen::Alias alias{NextUniqueId(), addresses_.node(), addresses_.creation()};
-  addresses_.aliases().Add(alias.id, addresses_.PidOf(slot.Id()));
-  ProcessCold& cold = slot.Cold();
-  std::lock_guard lock(cold.lock);
-  cold.aliases.push_back(alias);
+  const gen::PID self = addresses_.PidOf(slot.Id());
+  addresses_.aliases().Add(alias.id, self);
+  try {
+    ProcessCold& cold = slot.Cold();
+    std::lock_guard lock(cold.lock);
+    cold.aliases.push_back(alias);
+  } catch (...) {  // nobody would remove it
+    addresses_.aliases().Remove(alias.id, self);
+    throw;
+  }
   return alias;
 }
 

@@ -109,6 +109,8 @@ static gen::Result<void> CheckLog(const gen::NodeOptions& options) {
 static gen::Result<void> CheckDeadline(const gen::NodeOptions& options) {
   const std::chrono::nanoseconds deadline = options.shutdown_deadline;
   if (deadline.count() == 0) return {};
+  auto checked = CheckNotNegative("shutdown_deadline", deadline);
+  if (!checked) return checked;
   if (options.clock != nullptr) {
     return Incorrect(fmt::format(
         "shutdown_deadline: {}, but a node with a clock of its own does not end the program",

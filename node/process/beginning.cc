@@ -87,6 +87,22 @@ gen::Result<void> ProcessRunner::Open(const SpawnRequest& request,
   auto possible = KeepMailbox(request.options.mailbox, mailbox);
   if (!possible) return possible;
   behavior_ = std::move(behavior);
+  dispatcher_ = &rooms_.dispatcher;
+  const auto give_up = [this]() noexcept {
+    behavior_.reset();
+    if (dispatcher_ != &rooms_.dispatcher) rooms_.dedicated_dispatchers.Give(*dispatcher_);
+  };
+  try {
+    possible = Equip(request, mailbox);
+  } catch (...) {
+    give_up();
+    throw;
+  }
+  if (!possible) give_up();
+  return possible;
+}
+
+gen::Result<void> ProcessRunner::Equip(const SpawnRequest& request, KeptMailbox& mailbox) {
   ForgetFormer();
   UseMarks(request.options.send_priority);
   Inherit(request);
@@ -102,13 +118,10 @@ gen::Result<void> ProcessRunner::Open(const SpawnRequest& request,
   }
   started_at_ = rooms_.MayBeCoarse(request.options.init_timeout) ? MachineTime::CoarseNow()
                                                                  : rooms_.clock.Now();
-  dispatcher_ = &rooms_.dispatcher;
-  if (detached_) {
-    auto taken = TakeThread();
-    if (!taken) {
-      behavior_.reset();
-      return taken;
-    }
+  if (detached_ && rooms_.dispatcher.HasThreads()) {
+    auto own = rooms_.dedicated_dispatchers.TakeFree(rooms_.dispatcher.options());
+    if (!own) return std::move(own.error());
+    dispatcher_ = *own;
   }
   if (!request.options.fallback.name.empty()) {
     ProcessCold& cold = Cold();
@@ -167,14 +180,6 @@ void ProcessRunner::Inherit(const SpawnRequest& request) {
       parent == nullptr ? kNodeLogLevel : parent->log_level_.load(std::memory_order_relaxed);
   if (request.options.log_level) level = static_cast<std::uint8_t>(*request.options.log_level);
   log_level_.store(level, std::memory_order_relaxed);
-}
-
-gen::Result<void> ProcessRunner::TakeThread() {
-  if (!rooms_.dispatcher.HasThreads()) return {};
-  auto own = rooms_.dedicated_dispatchers.TakeFree(rooms_.dispatcher.options());
-  if (!own) return std::move(own.error());
-  dispatcher_ = *own;
-  return {};
 }
 
 // No later than a spawner that waits gives up. So a child that was too late knows it, and its failure is the spawner's

@@ -151,10 +151,10 @@ class ProcessRunner : public ProcessSlot {
   static constexpr std::uint32_t kMaxSendsPerTurn = 64;
   // -- beginning.cc --
   [[nodiscard]] Transition& GetTransition();
-  // The steps of Open: removing what is left of the former process; inheriting from the parent; a thread of its own.
+  // The steps of Open: all that the process needs but its behaviour; forgetting the former one; inheriting.
+  gen::Result<void> Equip(const SpawnRequest& request, KeptMailbox& mailbox);
   void ForgetFormer() noexcept;
   void Inherit(const SpawnRequest& request);
-  gen::Result<void> TakeThread();
   void OpenMailbox(const gen::ProcessOptions& options, KeptMailbox& mailbox);
   // Runs Init, on any stack. Returns false if the process has ended; `failure` is the error for its parent.
   bool RunInit(gen::Error& failure);

@@ -41,8 +41,6 @@ gen::Result<void> CheckTraceFileOptions(const TraceFileOptions& options) {
 
 class Recorder::Recording final : public TraceFile {
  public:
-  using Time = std::chrono::steady_clock::time_point;
-
   Recording(core::ThreadedDispatcher& of, const ForkGuard& fork_guard, const std::string& path,
             const TraceFileOptions& options)
       : dispatcher(of),
@@ -69,10 +67,13 @@ class Recorder::Recording final : public TraceFile {
   // Waits until there is something to write. False: the recording ends now.
   bool Await() {
     std::unique_lock lock(mutex_);
-    (void)changed_.wait_for(lock, kTakeEvery, [this] { return must_end_; });
-    const bool is_over =
-        duration != gen::kInfinite && core::SteadyNow() - origin >= duration.count();
-    return !must_end_ && !is_over;
+    // With no limit, kInfinite, there is time left for ever.
+    const auto left = [this] {
+      return duration - std::chrono::nanoseconds(core::SteadyNow() - origin);
+    };
+    const auto wait = std::min<std::chrono::nanoseconds>(left(), kTakeEvery);
+    (void)changed_.wait_for(lock, wait, [this] { return must_end_; });
+    return !must_end_ && left() > std::chrono::nanoseconds::zero();
   }
   void SetDone(gen::Result<TraceFileSummary> result) {
     std::lock_guard lock(mutex_);

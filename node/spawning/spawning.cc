@@ -40,7 +40,13 @@ gen::Result<ProcessSlot*> Spawning::Open(const SpawnRequest& request) {
     return gen::Error(gen::ErrorCode::kInternal,
                       fmt::format("more than {} processes", ProcessTable::kMaxProcesses));
   }
-  auto opened = slot->Open(request, std::move(behavior));
+  gen::Result<void> opened;
+  try {
+    opened = slot->Open(request, std::move(behavior));
+  } catch (...) {
+    table.Give(*slot);
+    throw;
+  }
   if (!opened) {
     table.Give(*slot);
     return std::move(opened.error());

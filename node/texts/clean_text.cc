@@ -1,8 +1,24 @@
 #include <ergon/node/texts/clean_text.h>
 
+#include <algorithm>
+
+#include <fmt/core.h>
+
 #include <ergon/node/erlang/terms/utf8.h>
 
 namespace ergon::node {
+namespace {
+
+bool IsControl(char32_t character) {
+  return character < 0x20 || (character >= 0x7f && character <= 0x9f);
+}
+
+bool MovesCursor(char character) {
+  const auto byte = static_cast<unsigned char>(character);
+  return (byte < 0x20 && byte != '\t') || byte == 0x7F;
+}
+
+}  // namespace
 
 std::string CleanText(std::string_view text, std::size_t most) {
   constexpr char32_t kReplacement = 0xfffd;
@@ -14,8 +30,8 @@ std::string CleanText(std::string_view text, std::size_t most) {
       text.remove_prefix(1);
       character = kReplacement;
     }
-    const bool is_control = (*character < 0x20 && *character != '\n') || *character == 0x7f;
-    dist::AppendUtf8(clean, is_control ? kReplacement : *character);
+    const bool is_replaced = IsControl(*character) && *character != '\n';
+    dist::AppendUtf8(clean, is_replaced ? kReplacement : *character);
   }
   return clean;
 }
@@ -31,6 +47,27 @@ std::string ValidText(std::string_view text) {
     dist::AppendUtf8(valid, character.value_or(kReplacement));
   }
   return valid;
+}
+
+std::string AsOneEntry(std::string line) {
+  constexpr char kLead = '\xC2';
+  if (std::ranges::none_of(line, [](char c) { return MovesCursor(c) || c == kLead; })) return line;
+  std::string entry;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char character = line[i];
+    const auto next = static_cast<unsigned char>(i + 1 < line.size() ? line[i + 1] : ' ');
+    if (character == '\n') {
+      entry += "\n    ";
+    } else if (character == kLead && next >= 0x80 && next <= 0x9F) {
+      entry += fmt::format("\\x{:02x}", next);
+      ++i;
+    } else if (MovesCursor(character)) {
+      entry += fmt::format("\\x{:02x}", static_cast<unsigned char>(character));
+    } else {
+      entry += character;
+    }
+  }
+  return entry;
 }
 
 }  // namespace ergon::node

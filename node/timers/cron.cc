@@ -226,19 +226,21 @@ void Cron::Fire(void* context, std::uint64_t) {
 void Cron::Look() {
   std::vector<Due> due;
   Lost lost;
+  Told told;
   {
     std::lock_guard lock(mutex_);
     if (needs_.addresses.IsStopped()) return;
     const WallTime now = needs_.wall_clock.Now();
-    CheckSetBack(now);
-    due = TakeDue(now, lost);
+    CheckSetBack(now, told);
+    due = TakeDue(now, lost, told);
     Rearm(now);
   }
+  for (const std::string& line : told) gen::Log(needs_.log).Warning("{}", line);
   for (const auto& [name, number, error] : lost) Failed(name, number, error);
   for (const Due& one : due) Start(one);
 }
 
-void Cron::CheckSetBack(WallTime now) {
+void Cron::CheckSetBack(WallTime now, Told& told) {
   const auto back = seen_ - std::min(now, seen_);
   if (now > seen_) seen_ = now;
   if (back < minutes(1) || is_set_back_) {
@@ -246,12 +248,10 @@ void Cron::CheckSetBack(WallTime now) {
     return;
   }
   is_set_back_ = true;
-  gen::Log(needs_.log)
-      .Warning(
-          "the clock was set back by {} s: cron jobs wait until it shows times that it has not "
-          "shown "
-          "yet, or until they are disabled and enabled",
-          std::chrono::floor<std::chrono::seconds>(back).count());
+  told.push_back(fmt::format(
+      "the clock was set back by {} s: cron jobs wait until it shows times that it has not shown "
+      "yet, or until they are disabled and enabled",
+      std::chrono::floor<std::chrono::seconds>(back).count()));
 }
 
 gen::Result<void> Cron::Pass(Job& job, WallTime now, Passed& passed) {
@@ -282,7 +282,7 @@ gen::Result<void> Cron::PassMissed(Job& job, sys_seconds too_late, Passed& passe
   return SetNext(job, too_late - std::chrono::seconds(1));
 }
 
-std::vector<Cron::Due> Cron::TakeDue(WallTime now, Lost& lost) {
+std::vector<Cron::Due> Cron::TakeDue(WallTime now, Lost& lost, Told& told) {
   std::vector<Due> due;
   for (auto& [name, job] : jobs_) {
     if (job.is_lost) (void)SetNext(job, job.lost_at);  // what was due meanwhile is not forgotten
@@ -298,12 +298,11 @@ std::vector<Cron::Due> Cron::TakeDue(WallTime now, Lost& lost) {
     }
     if (passed.missed == 0) continue;
     job.missed += passed.missed;
-    gen::Log(needs_.log)
-        .Warning(
-            "cron job '{}' has missed {} of its runs, the first {} s ago: the clock was set, the "
-            "machine slept, or the rules of its zone threw",
-            job.job.name, passed.missed,
-            std::chrono::floor<std::chrono::seconds>(now - first).count());
+    told.push_back(
+        fmt::format("cron job '{}' has missed {} of its runs, the first {} s ago: the clock was "
+                    "set, the machine slept, or the rules of its zone threw",
+                    job.job.name, passed.missed,
+                    std::chrono::floor<std::chrono::seconds>(now - first).count()));
   }
   std::stable_sort(due.begin(), due.end(), [](const Due& left, const Due& right) {
     return left.run.time < right.run.time;

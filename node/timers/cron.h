@@ -93,11 +93,13 @@ class Cron {
   static gen::CronJobInfo InfoOf(const Job& job);
   static void Fire(void* context, std::uint64_t);
   using Lost = std::vector<std::tuple<gen::Atom, std::uint64_t, gen::Error>>;  // name, number
+  // Lines for the log, written without the lock, which a slow sink would keep.
+  using Told = std::vector<std::string>;
   // Takes the jobs that are due, and sets when to look again. `lost`: jobs whose next run is not known any more. Under
   // the lock.
-  std::vector<Due> TakeDue(WallTime now, Lost& lost);
+  std::vector<Due> TakeDue(WallTime now, Lost& lost, Told& told);
   void Rearm(WallTime now);
-  void CheckSetBack(WallTime now);
+  void CheckSetBack(WallTime now, Told& told);
 
   // Outside of the lock.
   void WatchClock();

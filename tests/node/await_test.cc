@@ -87,6 +87,15 @@ TEST_CASE("Await: thousands of processes in it, in Sleep and in Receive at once 
   CHECK(passed == received);
 }
 
+TEST_CASE("Await: a program that was compiled with another Asio than Ergon is told so") {
+  TestNode t;
+  CHECK_THROWS_WITH_AS((void)IoContext(t.node, ASIO_VERSION + 1),
+                       doctest::Contains("compile Ergon, the program and its plugins with one"),
+                       std::logic_error);
+  CHECK_THROWS_AS(RequireSameAsio(ASIO_VERSION + 100), std::logic_error);
+  RequireSameAsio();
+}
+
 TEST_CASE("Await returns what the operation completes with") {
   TestNode t;
   const gen::PID reader = t.Spawn();

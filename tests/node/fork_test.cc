@@ -163,6 +163,20 @@ TEST_CASE("fork: while others send, the child comes through all the same" * Whil
   sender.join();
 }
 
+TEST_CASE("fork: while others log, the child does not wait for their lock" *
+          WhileOthersAllocate()) {
+  TestNode t;
+  const std::jthread writer([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) t.node.Log().Error("a line of the parent");
+  });
+  for (int i = 0; i < 20; ++i) {
+    CHECK(InFork([&] {
+            t.node.Log().Error("a line of the child");
+            return 0;
+          }) == 0);
+  }
+}
+
 TEST_CASE("fork: while others have the locks of what returns no error, the child comes through" *
           WhileOthersAllocate()) {
   TestNode t;

@@ -39,7 +39,7 @@ TEST_CASE("node options: each bad one is named with its value") {
       {{.shutdown_timeout = -1ns}, "shutdown_timeout: -1"},
       {{.shutdown_timeout = 5ns, .shutdown_deadline = 5ns},
        "shutdown_deadline: 5ns, must be more than shutdown_timeout, 5ns"},
-      {{.shutdown_deadline = -1ns}, "shutdown_deadline: -1"},
+      {{.shutdown_deadline = -1ns}, "shutdown_deadline: -1ns, must not be negative"},
       {{.search_time = -1ns}, "search_time: -1"},
       {{.stealing = {.aggressive = {.attempts = -1}}}, "stealing.aggressive.attempts: -1"},
       {{.stealing = {.moderate = {.attempts = 1'000'001}}}, "stealing.moderate.attempts: 1000001"},

@@ -133,6 +133,7 @@ TEST_CASE("options file: errors name file, line, key and value") {
       {"measure_running_time = 1",
        "node.toml:1: measure_running_time: \"1\", must be true or false"},
       {"creation = 3", "node.toml:1: creation: 3 is less than 4 (0: chosen)"},
+      {"shutdown_deadline = \"-1s\"", "node.toml:1: shutdown_deadline: -1s, must not be negative"},
       {"watchdog_after = \"1us\"",
        "node.toml:1: watchdog_after: 1us, must be at least 1ms (0: never)"},
   };
@@ -321,12 +322,51 @@ TEST_CASE("options file: the environment of the program's own processes") {
     return std::string(ParseOptions(contents, "f").error().detail());
   };
   CHECK(problem("[environment]\na = 1\nhours = [1, 2]\n") ==
-        "f:3: environment.hours: a list or a date");
+        "f:3: environment.hours: a list or a date, must be a text, a number, true or false");
+  CHECK(problem("[environment]\na = 1\n\"\" = 1\n") ==
+        "f:3: environment.: the name of the value is empty");
   CHECK(problem("[environment]\nname = \"\xC3\xA9t\xC3\xA9\"\n")
             .starts_with("f:2: environment.name: names and texts are of ASCII's characters here"));
   CHECK(problem("[environment.\"\xC3\xA9\"]\nsize = 1\n")
             .starts_with("f:1: environment.??: names and texts are of ASCII's characters here"));
   CHECK(problem("environment = 3\n") == "f:1: environment: must be a table, as [environment]");
+}
+
+TEST_CASE("options file: a key in quotes as a whole is looked at as any other") {
+  const auto problem = [](const std::string& contents) {
+    return std::string(ParseOptions(contents, "f").error().detail());
+  };
+  CHECK(problem("\n\"log_levels.Gr\xC3\xB6\xC3\x9F"
+                "e\" = \"debug\"\n")
+            .starts_with("f:2: log_levels.Gr????e: the name of a behaviour is of ASCII's"));
+  CHECK(problem("\n\"environment.gr\xC3\xB6\xC3\x9F"
+                "e\" = 5\n")
+            .starts_with("f:2: environment.gr????e: names and texts are of ASCII's characters"));
+  CHECK(problem("[\"environment.gr\xC3\xB6\xC3\x9F"
+                "e\"]\nsize = 5\n")
+            .starts_with("f:1: environment.gr????e: names and texts are of ASCII's characters"));
+  CHECK(problem("\"pools.b\xC3\xBC.pool_size\" = 1\n")
+            .starts_with("f:1: pools.b??.pool_size: the name of a pool is of ASCII's characters"));
+  CHECK(problem("[\"log_levels.words\"]\nCounter = \"debug\"\n") ==
+        "f:1: log_levels.words: is a table: put the name of the behaviour in quotes");
+  const auto options = ParseOptions("\"log_levels.words::Counter\" = \"debug\"\n", "f").value();
+  CHECK(options.log_levels.at("words::Counter") == gen::LogLevel::kDebug);
+}
+
+TEST_CASE("options file: two keys for one option are an error at the second, wherever they are") {
+  const auto problem = [](const std::string& contents) {
+    return std::string(ParseOptions(contents, "f").error().detail());
+  };
+  CHECK(problem("[environment]\ncache.enabled = true\n\"cache.enabled\" = false\n") ==
+        "f:3: environment.cache.enabled: \"false\", given twice, first in line 2");
+  CHECK(problem("[environment]\n\"cache.enabled\" = false\ncache.enabled = true\n") ==
+        "f:3: environment.cache.enabled: \"true\", given twice, first in line 2");
+  CHECK(problem("\"stealing.relaxed.attempts\" = 3\n[stealing.relaxed]\nattempts = 4\n") ==
+        "f:3: stealing.relaxed.attempts: \"4\", given twice, first in line 1");
+  CHECK(problem("[network]\ntls.folder = \"a\"\n\"tls.folder\" = [1]\n") ==
+        "f:3: network.tls.folder: a list or a date, given twice, first in line 2");
+  CHECK(problem("[pools.\"eu.west\"]\npool_size = 1\n[pools.eu]\nwest.pool_size = 2\n") ==
+        "f:4: pools.eu.west.pool_size: \"2\", given twice, first in line 2");
 }
 
 TEST_CASE("options file: pools") {

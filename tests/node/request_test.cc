@@ -183,7 +183,7 @@ TEST_CASE("request: time runs out once, and a late answer is ignored") {
   REQUIRE(kit::Eventually([&] { return asked.size() == 1; }));
   time.Pass(2s);
   REQUIRE(outcomes.Eventually(1));
-  CHECK(outcomes.At(0) == "timed out: it was being handled");
+  CHECK(outcomes.At(0) == "timed out: the request was being handled");
   const auto [from, asked_ref] = asked.All().at(0);
   CHECK(from == asker);
   CHECK(asked_ref == ref);

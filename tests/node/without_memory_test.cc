@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <new>
@@ -11,12 +12,16 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <typeinfo>
 #include <vector>
 
 #include <pthread.h>
 
 #include <ergon/core/foundations/sanitizers.h>
+#include <ergon/gen/group.h>
+#include <ergon/gen/key_registry.h>
 #include <ergon/node/events/events.h>
+#include <ergon/node/runtime/runtime.h>
 #include <ergon/node/trace_file.h>
 
 #include <kit/gate.h>
@@ -117,6 +122,39 @@ TEST_CASE("without memory: so does a child, and its parent lives on") {
     });
     CHECK(self.SpawnRegister(name, factory));
   }));
+}
+
+TEST_CASE(
+    "without memory: a process that could not begin keeps neither its behaviour nor a thread") {
+  struct Counted final : Subject {
+    explicit Counted(std::atomic<int>& living) : Subject(Handlers{}), living_(living) { ++living_; }
+    ~Counted() override { --living_; }
+    std::atomic<int>& living_;
+  };
+  const auto threads = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+  };
+  std::atomic<int> living = 0;
+  TestNode t;
+  const gen::ProcessFactory factory([&] { return std::make_unique<Counted>(living); },
+                                    &typeid(Counted));
+  const gen::ProcessOptions options{
+      .mailbox_size = 3, .stash_size = 5, .detached = true, .fallback = {.name = "fallback"}};
+  // The thread that detached processes have in turn.
+  const gen::PID first = t.node.Spawn(factory, options).value();
+  CHECK(t.node.Kill(first));
+  CHECK(t.Ended(first));
+  const auto before = threads();
+  SpawnWithoutMemory([&] {
+    auto pid = t.node.Spawn(factory, options);
+    failing_allocation = 0;
+    if (!pid) return;
+    CHECK(t.node.Kill(*pid));
+    CHECK(t.Ended(*pid));
+  });
+  CHECK(t.EventuallyProcesses(0));
+  CHECK(kit::Eventually([&] { return living == 0; }));
+  CHECK(threads() <= before + 1);
 }
 
 TEST_CASE(
@@ -440,6 +478,155 @@ TEST_CASE("without memory: what a trace file has no text for is left out, and co
   CHECK(summary->left_out > 0);
   CHECK(!summary->is_full);
   CHECK(path.Events().size() == summary->events);
+}
+
+TEST_CASE("without memory: who could not join a group is no member, and nobody is told of it") {
+  const gen::Atom name("g");
+  std::atomic<int> joined = 0;
+  std::atomic<int> left = 0;
+  TestNode t;
+  const Groups& groups = RuntimeOf(t.node, "test").groups();
+  const gen::PID observer = t.Spawn({.message = [&](Subject&, gen::PID, gen::Message& message) {
+    if (message.Is<gen::MessageGroupJoined>()) ++joined;
+    if (message.Is<gen::MessageGroupLeft>()) ++left;
+    return gen::Continue();
+  }});
+  int joins = 0;
+  for (const bool is_monitored : {false, true}) {
+    CAPTURE(is_monitored);
+    if (is_monitored) {
+      CHECK(t.Run(observer, [&](Subject& self) { CHECK(self.MonitorGroup(name)); }));
+    }
+    int failed = 0;
+    for (int n = 1; n <= kMoreThanTheseAllocate; ++n) {
+      CAPTURE(n);
+      const gen::PID pid = t.Spawn();
+      const bool thrown = IsThrownFrom(n, [&] { (void)t.node.JoinGroup(name, pid); });
+      if (thrown) ++failed;
+      if (!thrown && is_monitored) ++joins;
+      const auto infos = groups.Infos(1, 1).first;
+      CHECK(infos.empty() == thrown);
+      if (!infos.empty()) CHECK(infos[0].members_here == 1);
+      // What it has of the group goes with it: at its end, or before.
+      if (n % 2 == 0) CHECK(t.node.LeaveGroup(name, pid).has_value() == !thrown);
+      CHECK(t.node.Kill(pid));
+      CHECK(t.Ended(pid));
+      CHECK(groups.Infos(1, 1).first.empty());
+    }
+    CHECK(failed > 0);
+    CHECK(failed < kMoreThanTheseAllocate);
+  }
+  CHECK(kit::Eventually([&] { return joined == joins && left == joins; }));
+}
+
+TEST_CASE("without memory: who could not leave a group is a member") {
+  const gen::Atom name("g");
+  int failed = 0;
+  TestNode t;
+  const gen::PID pid = t.Spawn();
+  for (int n = 1; n <= kMoreThanTheseAllocate; ++n) {
+    CAPTURE(n);
+    CHECK(t.node.JoinGroup(name, pid));
+    if (!IsThrownFrom(n, [&] { (void)t.node.LeaveGroup(name, pid); })) continue;
+    ++failed;
+    CHECK(t.node.GroupMembers(name).size() == 1);
+    CHECK(t.node.LeaveGroup(name, pid));
+  }
+  CHECK(failed > 0);
+  CHECK(failed < kMoreThanTheseAllocate);
+}
+
+TEST_CASE("without memory: who could not monitor a group does not monitor it") {
+  const gen::Atom name("g");
+  TestNode t;
+  for (const bool has_member : {false, true}) {
+    CAPTURE(has_member);
+    if (has_member) CHECK(t.node.JoinGroup(name, t.Spawn()));
+    int failed = 0;
+    for (int n = 1; n <= kMoreThanTheseAllocate; ++n) {
+      CAPTURE(n);
+      CHECK(t.Run(t.Spawn(), [&](Subject& self) {
+        if (IsThrownFrom(n, [&] { (void)self.MonitorGroup(name); })) {
+          ++failed;
+          CHECK(self.DemonitorGroup(name).error() == gen::ErrProcessUnknown);
+          CHECK(self.MonitorGroup(name));
+        }
+        CHECK(self.DemonitorGroup(name));
+      }));
+    }
+    CHECK(failed > 0);
+    CHECK(failed < kMoreThanTheseAllocate);
+  }
+}
+
+TEST_CASE("without memory: an alias that could not be created means nobody") {
+  int failed = 0;
+  TestNode t;
+  const Aliases& aliases = RuntimeOf(t.node, "test").addresses().aliases();
+  for (int n = 1; n <= kMoreThanTheseAllocate; ++n) {
+    CAPTURE(n);
+    CHECK(t.Run(t.Spawn(), [&](Subject& self) {
+      const std::size_t before = aliases.size();
+      gen::Result<gen::Alias> alias = gen::ErrBusy;
+      if (IsThrownFrom(n, [&] { alias = self.CreateAlias(); })) {
+        ++failed;
+        CHECK(aliases.size() == before);
+      } else {
+        CHECK(aliases.size() == before + 1);
+        CHECK(self.DeleteAlias(alias.value()));
+      }
+    }));
+  }
+  CHECK(aliases.size() == 0);
+  CHECK(failed > 0);
+  CHECK(failed < kMoreThanTheseAllocate);
+}
+
+// Whether allocations of this thread fail that have an alignment of their own, as the places of free envelopes.
+constinit thread_local bool aligned_ones_fail = false;
+
+}  // namespace
+}  // namespace ergon::node
+
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  if (ergon::node::aligned_ones_fail) throw std::bad_alloc();
+  void* memory = nullptr;
+  if (::posix_memalign(&memory, static_cast<std::size_t>(alignment), bytes) == 0) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace ergon::node {
+namespace {
+
+TEST_CASE("without memory: a key whose process cannot be watched belongs to nobody") {
+  constexpr int kMoreThreadsThanPlacesAreKept = 200;
+  TestNode t;
+  auto keys = gen::KeyRegistry<int>::Start(t.node).value();
+  const gen::PID pid = t.Spawn();
+  std::atomic<int> failed = 0;
+  std::vector<std::jthread> threads;
+  kit::ThreadGate gate;
+  // The first envelope of a thread needs a place that threads which have ended have left, or a new one.
+  for (int i = 1; i <= kMoreThreadsThanPlacesAreKept && failed == 0; ++i) {
+    threads.emplace_back([&, mine = keys, enter = gate.Holder()]() mutable {
+      bool thrown = false;
+      aligned_ones_fail = true;
+      try {
+        (void)mine.Register(1, pid);
+      } catch (const std::bad_alloc&) {
+        thrown = true;
+      }
+      aligned_ones_fail = false;
+      if (thrown) ++failed;
+      CHECK(mine.size() == (thrown ? 0 : 1));
+      CHECK(mine.Unregister(1, pid) == !thrown);
+      enter();
+    });
+    REQUIRE(kit::Eventually([&] { return gate.Entered() == i; }));
+  }
+  CHECK(failed == 1);
 }
 
 }  // namespace

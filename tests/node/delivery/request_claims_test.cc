@@ -24,10 +24,10 @@ namespace {
 
 // What a caller knows after a time-out.
 bool WasBegun(const gen::Error& error) {
-  return error.ToString().find("it was being handled") != std::string::npos;
+  return error.ToString().find("the request was being handled") != std::string::npos;
 }
 bool WillNotBe(const gen::Error& error) {
-  return error.ToString().find("it will not be handled") != std::string::npos;
+  return error.ToString().find("the request will not be handled") != std::string::npos;
 }
 
 // The time-outs of one caller of each kind that there is: a thread, a process in a Call, and a process

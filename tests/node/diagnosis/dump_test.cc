@@ -189,6 +189,15 @@ TEST_CASE("dump: what waits in a mailbox, its bound, what is stashed, and who is
   CHECK(t.node.Resume(full, kit::kDeadline));
 }
 
+TEST_CASE("dump: a name looks like no other row, and moves no cursor") {
+  TestNode t({.workers = 2});
+  const gen::PID pid = t.node.SpawnRegister("a\n<forged> row \x1b[2J\xC2\x9B", Make({})).value();
+  const auto lines = DumpOf(t.node);
+  REQUIRE(lines.size() == 4);
+  CHECK(LineOf(lines, pid).ends_with(" a"));
+  CHECK(lines[3].starts_with("    <forged> row \\x1b[2J\\x9b "));
+}
+
 TEST_CASE("dump: turns that the watchdog has found too long") {
   kit::ThreadGate gate;
   TestNode t({.workers = 2, .watchdog_after = 20ms});

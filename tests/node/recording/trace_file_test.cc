@@ -177,6 +177,19 @@ TEST_CASE("trace file: it ends by time, with the node, and another one may follo
   CHECK(TraceTo(t.node, path.text()).error() == gen::ErrNodeTerminated);
 }
 
+TEST_CASE("trace file: it ends when its time is up, not when events are taken next") {
+  constexpr std::chrono::milliseconds kEventsAreTakenEvery(10);
+  const Path path;
+  TestNode t;
+  // One is enough: the machine may be slow.
+  CHECK(kit::Eventually([&] {
+    const auto began = std::chrono::steady_clock::now();
+    const auto file = TraceTo(t.node, path.text(), {.duration = 1ns}).value();
+    CHECK(kit::Eventually([&] { return !file->IsOpen(); }));
+    return std::chrono::steady_clock::now() - began < kEventsAreTakenEvery;
+  }));
+}
+
 TEST_CASE("trace file: errors") {
   const Path path;
   TestNode t;

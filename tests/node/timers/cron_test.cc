@@ -17,6 +17,7 @@
 
 #include <kit/gate.h>
 #include <kit/manual_time.h>
+#include <kit/threads.h>
 #include <node/subject.h>
 
 namespace ergon::node {
@@ -256,6 +257,46 @@ TEST_CASE("cron: a clock that is set back before any job was due is told, too") 
   CHECK(c.t.node.DisableCronJob("j"));
   CHECK(c.t.node.EnableCronJob("j"));
   CHECK(c.t.node.CronJobInfo("j")->next_run == At(27, 12, 10));
+}
+
+TEST_CASE("cron: what is told of the clock is written without the lock of the jobs") {
+  const kit::ManualTime time;
+  std::atomic<std::chrono::seconds> set{24h};
+  std::atomic<int> asked{0};  // how often others have asked for the job
+  kit::Threads others;
+  Node* to_ask = nullptr;
+  gen::NodeOptions options = time.Into();
+  options.wall_clock = [&] {
+    return std::chrono::time_point_cast<std::chrono::system_clock::duration>(At(27, 12) +
+                                                                             set.load());
+  };
+  options.log_sink = [&](gen::LogLevel, const std::string& line) {
+    if (line.find("was set back") == std::string::npos &&
+        line.find("has missed") == std::string::npos) {
+      return;
+    }
+    const int before = asked;
+    others.Start([&] {
+      CHECK(to_ask->CronJobInfo("j"));
+      ++asked;
+    });
+    CHECK(kit::Eventually([&] { return asked > before; }));
+  };
+  Node node = Start("cron@localhost", options).value();
+  to_ask = &node;
+  const gen::PID pid =
+      node.Spawn(
+              Make({.message = [](Subject&, gen::PID, gen::Message&) { return gen::Continue(); }}))
+          .value();
+  CHECK(
+      node.AddCronJob({.name = "j", .spec = "*/10 * * * *", .action = gen::CronAction::Send(pid)}));
+  set = 0h;
+  node.CheckCronJobs();
+  CHECK(asked == 1);
+  set = 48h;
+  node.CheckCronJobs();
+  CHECK(asked == 2);
+  others.Join();
 }
 
 TEST_CASE("cron: a job that may not be late runs, although nothing is on time to the nanosecond") {

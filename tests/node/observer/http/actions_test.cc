@@ -161,7 +161,7 @@ TEST_CASE("a pool grows and shrinks") {
   for (const char* workers : {"0", "10001", "-1", "x", ""}) {
     const auto refused = t.Post(Of("resize", pool.pid()) + "&workers=" + workers);
     CHECK(refused.status == 400);
-    CHECK(refused.body.find("workers: is outside 1..10000") != std::string::npos);
+    CHECK(refused.body.find("workers: must be a number in 1..10000") != std::string::npos);
   }
   CHECK(t.Post(Of("resize", pool.pid())).status == 400);
   CHECK(pool.Size() == 1);

@@ -307,6 +307,9 @@ TEST_CASE("the value of a label is UTF-8 of bounded length") {
   CHECK(LabelValue("plain") == "plain");
   CHECK(LabelValue("gr\xc3\xbcn \t\x7f") == "gr\xc3\xbcn \xef\xbf\xbd\xef\xbf\xbd");
   CHECK(LabelValue("\xc3") == "\xef\xbf\xbd");
+  // Control characters of two bytes, too, as that with which a terminal's sequences begin.
+  CHECK(LabelValue("\xc2\x80 \xc2\x9b \xc2\x9f \xc2\xa0") ==
+        "\xef\xbf\xbd \xef\xbf\xbd \xef\xbf\xbd \xc2\xa0");
   CHECK(LabelValue(std::string(1'000, 'x')).size() <= 200);
   CHECK(LabelValue("").empty());
 }

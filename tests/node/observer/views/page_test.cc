@@ -241,7 +241,8 @@ TEST_CASE("wrong parameters are named, and what was given is not repeated") {
   CHECK(refused("/api/processes?sort=<script>") ==
         "sort: must be queued, handled, held, running, newest, name or behavior\n");
   for (const char* limit : {"0", "1001", "-1", "", "1x", "99999999999999999999"}) {
-    CHECK(refused("/api/processes?limit=" + std::string(limit)) == "limit: is outside 1..1000\n");
+    CHECK(refused("/api/processes?limit=" + std::string(limit)) ==
+          "limit: must be a number in 1..1000\n");
   }
   CHECK(refused("/api/processes?search=" + std::string(256, 'x')) ==
         "search: has more than 255 bytes\n");

@@ -96,7 +96,7 @@ TEST_CASE("of very many processes the tree has some, those with children first")
 
 TEST_CASE("wrong parameters of the tree are named") {
   Observed t;
-  CHECK(t.Get("/api/tree?limit=0").body == "limit: is outside 1..1000\n");
+  CHECK(t.Get("/api/tree?limit=0").body == "limit: must be a number in 1..1000\n");
   CHECK(t.Get("/api/tree?limit=1001").status == 400);
   CHECK(t.Get("/api/tree?root=x").body == "root: must be the id of a process\n");
   CHECK(t.Get("/api/tree?script=1").body == "allowed parameters: root, limit\n");
