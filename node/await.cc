@@ -4,6 +4,11 @@
 
 namespace ergon::node {
 
-asio::io_context& IoContext(gen::Node& node) { return RuntimeOf(node, "IoContext").Io().context(); }
+void RequireSameAsio(int version) { RequireSameVersion("Asio", ASIO_VERSION, version); }
+
+asio::io_context& IoContext(gen::Node& node, int version) {
+  RequireSameAsio(version);
+  return RuntimeOf(node, "IoContext").Io().context();
+}
 
 }  // namespace ergon::node

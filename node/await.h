@@ -40,6 +40,11 @@
 #error "Asio and this Boost.Asio define the same names: include one of them in a source file"
 #endif
 
+#include <asio/version.hpp>
+#if ASIO_VERSION < 101900
+#error "Ergon needs Asio 1.19 or later, which cancels single operations"
+#endif
+
 #include <chrono>
 #include <system_error>
 #include <type_traits>
@@ -66,9 +71,10 @@ using IoResult = tl::expected<T, std::error_code>;
 // has stopped; objects made with it must be gone by then. A function that it calls must not wait: it may Send, and
 // stop the node, which only begins there. Nor may it throw: that ends the program. Two processes must not use one
 // object at the same time: one that reads and one that writes have a socket each, of which one is a duplicate (dup) of
-// the other's descriptor. Any thread. Throws std::logic_error if `node` was not made by node::Start; aborts the program
-// if the node has a clock of its own (see gen::NodeOptions::clock).
-[[nodiscard]] asio::io_context& IoContext(gen::Node& node);
+// the other's descriptor. Any thread. Throws std::logic_error if `node` was not made by node::Start, or if Ergon was
+// compiled with another version of Asio than the caller, which `version` is; aborts the program if the node has a clock
+// of its own (see gen::NodeOptions::clock).
+[[nodiscard]] asio::io_context& IoContext(gen::Node& node, int version = ASIO_VERSION);
 
 // The completion token, see above.
 struct AwaitToken {
@@ -96,6 +102,9 @@ auto Await(Operation&& operation, std::chrono::nanoseconds timeout = gen::kInfin
 
 // -- how it works: see awaiting.h --
 
+// Throws std::logic_error if Ergon was compiled with another version of Asio than the caller.
+void RequireSameAsio(int version = ASIO_VERSION);
+
 struct StandaloneAsio {
   using Token = AwaitToken;
   using ErrorCode = std::error_code;
@@ -117,6 +126,7 @@ struct StandaloneAsio {
   };
   template <class Operation>
   static Executor ExecutorOf(const Operation& operation) {
+    RequireSameAsio();
     return operation.io_context().get_executor();
   }
   template <class Function>

@@ -112,7 +112,8 @@ class BoostIo final : public OtherIo {
  public:
   // Throws std::system_error or boost::system::system_error if no file descriptor or no thread can be had.
   [[nodiscard]] static std::unique_ptr<OtherIo> Make() { return std::make_unique<BoostIo>(); }
-  BoostIo() : work_(context_.get_executor()), thread_([this] { Run(); }) {
+  BoostIo()
+      : OtherIo(BOOST_ASIO_VERSION), work_(context_.get_executor()), thread_([this] { Run(); }) {
     pthread_setname_np(thread_.native_handle(), "ergon-boost-io");
   }
   void Stop() override {
@@ -120,6 +121,11 @@ class BoostIo final : public OtherIo {
     thread_.join();
   }
   [[nodiscard]] boost::asio::io_context& context() noexcept { return context_; }
+  // What Make has made. Throws std::logic_error if that was compiled with another version of Boost.Asio.
+  [[nodiscard]] static BoostIo& From(OtherIo& io, int version = BOOST_ASIO_VERSION) {
+    RequireSameVersion("Boost.Asio", io.version, version);
+    return static_cast<BoostIo&>(io);
+  }
 
  private:
   using Executor = boost::asio::io_context::executor_type;
@@ -136,10 +142,12 @@ class BoostIo final : public OtherIo {
 
 // Returns the context of the node's I/O with Boost.Asio, for making sockets, streams and timers. One thread runs it
 // from the first call until the node has stopped; objects made with it must be gone by then. Any thread. Throws what
-// BoostIo::Make throws, and std::logic_error if `node` was not made by node::Start; aborts
+// BoostIo::Make throws, and std::logic_error if `node` was not made by node::Start, or if its context was made with
+// another version of Boost.Asio than the caller's, which `version` is, as by an observer in Ergon's libraries; aborts
 // the program if the node has a clock of its own (see gen::NodeOptions::clock).
-[[nodiscard]] inline boost::asio::io_context& BoostIoContext(gen::Node& node) {
-  return static_cast<BoostIo&>(OtherIoOf(node, &BoostIo::Make)).context();
+[[nodiscard]] inline boost::asio::io_context& BoostIoContext(gen::Node& node,
+                                                             int version = BOOST_ASIO_VERSION) {
+  return BoostIo::From(OtherIoOf(node, &BoostIo::Make), version).context();
 }
 
 // -- how it works: see awaiting.h --
@@ -168,7 +176,7 @@ struct BoostAsio {
   };
   template <class Operation>
   static Executor ExecutorOf(const Operation& operation) {
-    return static_cast<BoostIo&>(operation.other_io(&BoostIo::Make)).context().get_executor();
+    return BoostIo::From(operation.other_io(&BoostIo::Make)).context().get_executor();
   }
   template <class Function>
   static void Post(const Executor& executor, Function function) {

@@ -46,6 +46,10 @@ sanitizer_compiler() {
   echo "$clang"
 }
 
+# is_same_program PATH PATH: also where one folder has two names, as /bin and /usr/bin. A link is another program: one
+# called g++ and one called clang++ may both be a compiler cache.
+is_same_program() { [[ ${1##*/} == "${2##*/}" && $(dirname "$1") -ef $(dirname "$2") ]]; }
+
 # Further arguments of `cmake --preset`, as -DERGON_ALL_TESTS=ON.
 cmake_options=()
 
@@ -68,11 +72,14 @@ build() (
   start=$SECONDS
   if [[ $preset == asan-ubsan || $preset == tsan ]]; then
     compiler=$(sanitizer_compiler)
+    [[ -z $compiler ]] || cmake_options+=(-DCMAKE_CXX_COMPILER="$compiler")
+    # As CMake does: CXX may have arguments.
+    read -ra used <<<"${compiler:-${CXX:-c++}}"
     # Clang warns of other things than GCC, whose warnings are errors in the release build.
-    [[ -z $compiler ]] || cmake_options+=(-DCMAKE_CXX_COMPILER="$compiler" -DERGON_WERROR=OFF)
+    [[ $("${used[@]}" --version 2>/dev/null) != *clang* ]] || cmake_options+=(-DERGON_WERROR=OFF)
     # CMake forgets its other settings when the compiler changes.
     former=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "build/$preset/CMakeCache.txt" 2>/dev/null || true)
-    if [[ $former != "$compiler" && -n $compiler$(grep -F clang++-19 <<<"$former") ]]; then
+    if [[ -n $former ]] && ! is_same_program "$former" "$(command -v "${used[0]}")"; then
       rm -rf "build/$preset/CMakeCache.txt" "build/$preset/CMakeFiles"
     fi
   fi

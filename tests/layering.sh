@@ -15,10 +15,8 @@ shift 3
 compiler=("$@")
 
 declare -A visible=([core]="core" [gen]="core gen" [act]="core gen act" [node]="core gen node")
-declare -A include_flags
-while read -r layer folders; do
-  include_flags[$layer]="-I${folders// / -I}"
-done <"$roots"
+# include_flags LAYER: one a line. The paths are absolute, and may have spaces.
+include_flags() { sed -n "s/^$1 /-I/p" "$roots" | sed 's# /#\n-I/#g'; }
 
 # What the headers of actors must not drag into a user's program.
 hidden_libraries='asio|boost|cereal|ei|erl_interface|openssl|spdlog'
@@ -34,8 +32,9 @@ fail() {
 
 # compile LAYER MODE: the program on stdin, as a file of that layer; prints what the compiler says.
 compile() {
-  # shellcheck disable=SC2086  # a list of flags
-  "${compiler[@]}" -std=c++20 ${include_flags[$1]} "$2" -x c++ - -o /dev/null 2>&1
+  local flags
+  mapfile -t flags < <(include_flags "$1")
+  "${compiler[@]}" -std=c++20 "${flags[@]}" "$2" -x c++ - -o /dev/null 2>&1
 }
 
 checked=0
@@ -168,18 +167,18 @@ fi
 
 # What an actor's own file need not see: it would take half as long again to compile.
 heavy='ergon/gen/node\.h|ergon/core/messages/rotation\.h|fmt/format\.h|c\+\+/[0-9]+/(any|atomic|future)'
-# shellcheck disable=SC2086
-if ! reached=$("${compiler[@]}" -std=c++20 ${include_flags[act]} -M -x c++ - \
+mapfile -t flags < <(include_flags act)
+if ! reached=$("${compiler[@]}" -std=c++20 "${flags[@]}" -M -x c++ - \
   <<<'#include <ergon/act/actor.h>' 2>&1); then
   fail "ergon/act/actor.h: $reached"
 elif leaks=$(grep -oE "[^ ]*/($heavy)\b" <<<"$reached"); then
   fail "a file with an actor reaches"$'\n'"$leaks"
 fi
 
+mapfile -t flags < <(include_flags testkit)
 for program in "$source_dir"/examples/[0-9]*.cc; do
   [[ -e $program ]] || continue
-  # shellcheck disable=SC2086
-  if ! reached=$("${compiler[@]}" -std=c++20 ${include_flags[testkit]} \
+  if ! reached=$("${compiler[@]}" -std=c++20 "${flags[@]}" \
     -M "$program" 2>&1); then
     fail "$program: $reached"
   elif leaks=$(grep -oE "[^ ]*/include/([^ ]*/)?($hidden_libraries)(/|\.h)[^ ]*" <<<"$reached"); then

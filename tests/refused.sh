@@ -6,7 +6,8 @@
 # ROOTS is a file with one line per layer: its name and its include folders.
 set -euo pipefail
 
-flags=$(sed -n 's/^testkit //p' "$1")
+# The paths are absolute, and may have spaces.
+mapfile -t flags < <(sed -n 's/^testkit /-I/p' "$1" | sed 's# /#\n-I/#g')
 shift
 compiler=("$@")
 
@@ -15,13 +16,12 @@ trap 'rm -rf "$work"' EXIT
 
 # compile MODE [FLAG...]: the program on stdin.
 compile() {
-  # shellcheck disable=SC2086  # a list of folders
-  "${compiler[@]}" -std=c++20 "$1" -o /dev/null -x c++ "${@:2}" -I${flags// / -I} - 2>&1
+  "${compiler[@]}" -std=c++20 "$1" -o /dev/null -x c++ "${@:2}" "${flags[@]}" - 2>&1
 }
-# right MODE: the program on stdin compiles.
+# right MODE [FLAG...]: the program on stdin compiles.
 right() {
   local output
-  if ! output=$(compile "$1"); then
+  if ! output=$(compile "$@"); then
     echo "FAIL: refused what is right: $output"
     exit 1
   fi
@@ -224,6 +224,7 @@ END
 
 sort -u "$work/includes" | cat - "$work/parts" >"$work/program.cc"
 right -fsyntax-only <"$work/program.cc"
+right -fsyntax-only -std=c++23 <"$work/program.cc"
 wrong -fsyntax-only -DWRONG "${sentences[@]}" <"$work/program.cc"
 
 # The preprocessor tells it, and takes little time.
@@ -235,4 +236,25 @@ for header in act/actor.h gen/application.h node/node.h testkit/simulation.h; do
     "Ergon needs exceptions, which end the process that threw: compile without -fno-exceptions" <"$work/program.cc"
   wrong -E -fno-rtti \
     "Ergon needs the names of types, which tell messages apart: compile without -fno-rtti" <"$work/program.cc"
+done
+
+# The linker tells it, by the name of what is missing.
+# object NAME FLAG: of the program on stdin.
+object() { "${compiler[@]}" -std=c++20 -c "$2" -o "$work/$1.o" -x c++ "${flags[@]}" -; }
+without=-U_GLIBCXX_DEBUG
+with=-D_GLIBCXX_DEBUG
+for library in "$without" "$with"; do
+  object library "$library" <<<'#include <ergon/core/foundations/language.cc>'
+  for program in "$without" "$with"; do
+    object program "$program" <<<$'#include <ergon/core/foundations/language.h>\nint main() {}'
+    missing=kLibraryIsCompiledWithoutGlibcxxDebug
+    [[ $program == "$without" ]] || missing=kLibraryIsCompiledWithGlibcxxDebug
+    if output=$("${compiler[@]}" "$work/program.o" "$work/library.o" -o "$work/program" 2>&1); then
+      output=
+    fi
+    if [[ $program == "$library" && -n $output || $program != "$library" && $output != *"$missing"* ]]; then
+      echo "FAIL: a program with $program, linked with a library with $library: ${output:-not refused}"
+      exit 1
+    fi
+  done
 done

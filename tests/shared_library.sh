@@ -43,7 +43,7 @@ soname=libergon.so.${version%.*}
 [[ $version == 0.* ]] || soname=libergon.so.${version%%.*}
 # installed FOLDER: the files and links there.
 installed() { (cd "$1" && find . ! -type d | sort); }
-rm -rf "$prefix"
+rm -rf "$prefix" "$prefix.away"  # where this test moves it for a moment
 quietly cmake --install "$build_dir" --prefix "$prefix"
 quietly cmake --install "$build_dir" --prefix "$work/runtime" --component runtime
 quietly cmake --install "$build_dir" --prefix "$work/dev" --component dev

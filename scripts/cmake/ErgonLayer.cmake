@@ -74,11 +74,12 @@ function(ergon_add_layer layer)
         set_property(TARGET ${target}_hidden APPEND PROPERTY ${property}
           $<TARGET_PROPERTY:${target},${property}>)
       endforeach()
-      set_target_properties(${target}_hidden PROPERTIES CXX_VISIBILITY_PRESET hidden)
+      target_compile_options(${target}_hidden PRIVATE -fvisibility=hidden)
     endif()
-    # Whatever CMAKE_CXX_VISIBILITY_PRESET says: programs need what is not in a room.
-    set_target_properties(${target} PROPERTIES
-      CXX_VISIBILITY_PRESET default VISIBILITY_INLINES_HIDDEN ON)
+    # Whatever CMAKE_CXX_VISIBILITY_PRESET or the options of who contains Ergon say, which come before: programs need
+    # what is not in a room.
+    target_compile_options(${target} PRIVATE -fvisibility=default)
+    set_target_properties(${target} PROPERTIES VISIBILITY_INLINES_HIDDEN ON)
   else()
     add_library(${target} STATIC ${sources})
     add_library(ergon::${layer} ALIAS ${target})

@@ -21,20 +21,33 @@ rows=(
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# Errors are looked at one by one: `set -e` is not in force in a command substitution.
+
 # count WORKLOAD...: instructions of one run.
 count() {
+  local counted
   valgrind --tool=callgrind --callgrind-out-file="$work/out" "$bench" "$@" warmup=0 yardstick=0 \
-    >"$work/log" 2>&1 || { cat "$work/log"; return 1; }
-  sed -nE 's/^(summary|totals): ([0-9]+).*/\2/p' "$work/out" | head -n 1
+    >"$work/log" 2>&1 || { cat "$work/log" >&2; return 1; }
+  counted=$(sed -nE 's/^(summary|totals): ([0-9]+).*/\2/p' "$work/out" | head -n 1) || return 1
+  more_than_zero "${counted:-0}" "$@"
+}
+
+# more_than_zero COUNT WORKLOAD...: prints the count, or fails.
+more_than_zero() {
+  if (($1 <= 0)); then
+    echo "FAIL: $1 instructions for ${*:2}" >&2
+    return 1
+  fi
+  echo "$1"
 }
 
 # measure N WORKLOAD...: instructions of each of N messages.
 measure() {
   local n=$1 once twice
   shift
-  once=$(count "${@//%/$n}")
-  twice=$(count "${@//%/$((2 * n))}")
-  echo $(((twice - once) / n))
+  once=$(count "${@//%/$n}") || return 1
+  twice=$(count "${@//%/$((2 * n))}") || return 1
+  more_than_zero $(((twice - once) / n)) "$@"
 }
 
 failed=0

@@ -325,7 +325,7 @@ check 'it says how far it got' grep -qE '^treesum: interrupted after [0-9,]+ fil
 exec 3<&-
 
 mkdir broken
-(cd broken && for i in {1..3000}; do ln -s nowhere "a-link-whose-message-fills-the-pipe-$i"; done)
+(cd broken && mkfifo a-pipe-whose-message-fills-that-of-the-messages-{1..3000})
 mkfifo messages
 "$program" broken >out 2>messages &
 background=$!

@@ -1,6 +1,7 @@
 // The parts of core that the models run, compiled against the shim.
 #include "shim.h"
 
+#include <ergon/core/foundations/language.cc>
 #include <ergon/core/foundations/sync.cc>
 #include <ergon/core/messages/await_state.cc>
 #include <ergon/core/messages/dispatch_state.cc>
