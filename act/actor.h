@@ -67,7 +67,7 @@ class Actor : public ProcessApi, protected SplitCallbacks {
   // until the handler returns. The default logs it at debug level.
   gen::Status HandleResponse(gen::Ref ref, gen::Response& response) override;
 
-  // Handles a published value of an event that this process monitors. The default logs likewise.
+  // Handles a published value of an event that this process monitors. The default logs a warning, as HandleMessage.
   gen::Status HandleEvent(const gen::MessageEvent& event) override;
 
   // Returns a description of this process for an Inspect. Empty `items` ask for everything. Keys that are not
@@ -75,8 +75,8 @@ class Actor : public ProcessApi, protected SplitCallbacks {
   // The default returns the fields of gen::ProcessInfo.
   gen::Inspection HandleInspect(gen::PID from, const std::vector<std::string>& items) override;
 
-  // Called last, exactly once, if Init has returned Continue() in time. The destructor comes later, when the process
-  // has ended: it may send; functions that wait, register or monitor return kProcessTerminated there (Sleep false).
+  // Called last, exactly once, if Init succeeded in time. The destructor runs later, when the process has ended: the
+  // destructor may send; functions that wait, register or monitor return kProcessTerminated in it (Sleep: false).
   virtual void Terminate(const gen::Reason& reason);
 
   // -- going on --

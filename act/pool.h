@@ -78,8 +78,8 @@ class PoolRunner;
 //                            the pool was ending
 //   messages_overloaded      of those, refused because of PoolOptions::admission_limit
 //   workers_ready, workers_busy, workers_starting
-//                            of pool_size; workers_busy are in a handler or in Init, or about to be;
-//                            or have ended, and are not cleared up yet
+//                            pool_size = ready + starting; starting: in Init, or waiting for a replacement; busy, of
+//                            both: in a handler or in Init, or about to be, or ended and not cleared up yet
 //   workers_leaving          taken out by RemoveWorkers, handling what they have queued; not in the three before
 //   messages_queued          waiting, at workers and at the pool
 //   messages_handled         by workers, also those that have ended. If a worker is a pool: all that it has come to an

@@ -10,7 +10,7 @@ namespace ergon::act {
 // again after half a handling time, but not before 10 ms plus 10 us per worker, and not later than after a second; and
 // it changes the number of its workers:
 //
-// It grows when the estimated wait exceeds the target in two measurements in a row, or once by more than twice: to what
+// It grows when the estimated wait exceeds the target in two measurements in a row, or twice the target in one: to what
 // Little's law asks for (arrivals times handling time, divided by the utilization) plus workers for what waits already;
 // at most to twice its number, or to four. Before it grows again it checks the last growth, if it knew before what one
 // worker does: throughput must have risen by at least half of what the new workers should have brought. If it has not
@@ -21,7 +21,7 @@ namespace ergon::act {
 //
 // It shrinks, as RemoveWorkers does and by at most a quarter, when fewer workers have been enough for all of
 // `shrink_after`. If it must grow again soon afterwards, the next shrink waits twice as long, up to 32 times
-// `shrink_after`; up to four times while it has twice the workers that it needs.
+// `shrink_after`; but only up to four times while the pool has at least twice the workers that it needs.
 //
 // If handling times vary, a few growths in a hundred are undone by chance and tried again later.
 //

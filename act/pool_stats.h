@@ -41,11 +41,11 @@ struct PoolStats {
   std::uint64_t worker_restarts = 0;  // replacements made
 
   // Workers:
-  std::uint64_t size = 0;  // including those being replaced
+  std::uint64_t size = 0;  // ready + starting, so including those being replaced
   // Of `size`. Busy: in a handler or in Init, or about to be; or ended, and not cleared up yet.
-  std::uint64_t ready = 0;
+  std::uint64_t ready = 0;  // busy or not
   std::uint64_t busy = 0;
-  std::uint64_t starting = 0;
+  std::uint64_t starting = 0;  // in Init, or waiting for a replacement
   // Taken out by RemoveWorkers, handling what they have queued: counted here only, busy or not.
   std::uint64_t leaving = 0;
   std::vector<Worker> workers = {};  // `size` of them, the oldest place first

@@ -21,11 +21,11 @@
 namespace ergon::act {
 
 // The value of PoolOptions::strategy; Rotation is the default. The promises of act::Pool hold for each strategy:
-// nothing is lost silently, workers are replaced, a resize loses nothing. A circle of calls is found when a worker has
-// the request. It is not while the request waits at a pool that places its messages itself (ByKey, SharedQueue), nor
-// through a Broadcast; such calls end by their time-outs. A worker that is a pool, a worker of dist::RemoteWorkers or a
-// Serializer has handled a message, as far as the pool knows, when it has passed the message on: so with ByKey and
-// SharedQueue it gets the next one before the former has been handled.
+// nothing is lost silently, workers are replaced, a resize loses nothing. A deadlock of calls (kDeadlock) is detected
+// when a worker has the request, but not while the request waits at a pool that places its messages itself (ByKey,
+// SharedQueue), nor through a Broadcast; such calls end by their time-outs. A worker that is a pool, a worker of
+// dist::RemoteWorkers or a Serializer has handled a message, as far as the pool knows, when it has passed the message
+// on: so with ByKey and SharedQueue the pool gives it the next message before that one has been handled.
 //
 //   act::PoolStrategy::LeastLoaded()
 //   act::PoolStrategy::ByKey<Deposit, Withdraw>([](const auto& order) { return order.account; })
@@ -51,8 +51,8 @@ class PoolStrategy {
   // A message goes to the worker with the fewest messages, including the message that it handles; among equals, to
   // the worker whose turn it is. Each send looks at all workers.
   static PoolStrategy LeastLoaded() { return PoolStrategy(Kind::kLeastLoaded); }
-  // A message goes to a random worker. The same seed makes the same choices for one sender. It is not changed while the
-  // pool runs: a seed repeats choices from the first one on, and in the middle any other one is chance as well.
+  // A message goes to a random worker. With a single sender the same seed makes the same choices; several senders share
+  // one sequence. The seed of a running pool cannot be changed.
   static PoolStrategy Random(std::uint64_t seed = 0) {
     PoolStrategy strategy(Kind::kRandom);
     strategy.seed_ = seed;

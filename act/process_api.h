@@ -18,9 +18,9 @@ namespace ergon::act {
 
 // Base of all behaviours. The contract of each function, with its errors, is that of gen::Process and gen::Messenger.
 // The functions are for the process's own handlers, from Init to Terminate. In a constructor there is no process yet,
-// and they throw std::logic_error. On another thread, such as a std::thread that a handler has started, they return
-// kNotAllowed; a function that returns no Result ends the program with a message: see gen::Process. Such a thread uses
-// the node (Node().Send, Node().Call, ...), or sends the process a message that says what to do.
+// and they throw std::logic_error. On another thread, such as a std::thread that a handler has started, those that
+// return a Result (but OneOf) return kNotAllowed; of the others some work and some end the program: see gen::Process.
+// Such a thread uses the node (Node().Send, Node().Call, ...), or sends the process a message that says what to do.
 class ProcessApi : public gen::ProcessBehavior {
  protected:
   // Returns this process, for functions that take one, such as gen::Parallel and dist::Rpc.
@@ -128,7 +128,7 @@ class ProcessApi : public gen::ProcessBehavior {
   //   kUnsupported  the request has come from another node and can go only to processes of this node
   gen::Result<void> Forward(const gen::Target& to, gen::Message& message);
   // Does what Forward does, as the result of HandleCall: `return Delegate(worker, request)`. An error goes
-  // to the caller. As the handler returns, a circle of calls that leads through this request is not found.
+  // to the caller. A deadlock of calls that leads through a request passed on like this may go undetected.
   [[nodiscard]] gen::CallResult Delegate(const gen::Target& to, gen::Message& request);
   // Hands an open request over to the process `to`, which has been given its `from` and `ref` in a message and will
   // answer it with SendResponse. From now on `to` holds the request: this process may end, and the caller still waits.

@@ -34,8 +34,8 @@ class SupervisorRunner;
 // fails, for whatever reason, or its factory throws, this is one more failure, and the supervisor tries again
 // after it has handled what has arrived meanwhile, and after a back-off if there is one (SupervisorRestart). An
 // Init that takes long delays only the children that start after it; a factory runs in the supervisor's own turn.
-// A child that is not restarted stays in the list as ended; a child of a template disappears. With all and rest
-// for one a restart starts all children concerned that are not temporary or disabled, also those that had ended.
+// A child that is not restarted stays in the list as ended; a child of a template disappears. With kAllForOne and
+// kRestForOne a restart starts all children concerned but temporary and disabled ones, also those that had ended.
 //
 // Too many restarts (SupervisorRestart). The children are ended and the supervisor ends with an error that begins
 // with "restart intensity exceeded", which its own supervisor counts as a failure.
@@ -93,7 +93,7 @@ class Supervisor : public ProcessApi, protected SupervisorBehavior {
   // when the child is restarted.
   gen::Result<gen::PID> StartChild(gen::Atom name, const gen::Args& args = {});
   // Asks a child to end and returns at once; HandleChildTerminate is called when it has ended. The child is not
-  // started again, except by StartChild, RestartChild, or a restart with all or rest for one.
+  // started again, except by StartChild, RestartChild, or a restart with kAllForOne or kRestForOne.
   gen::Result<void> TerminateChild(gen::Atom name);
   gen::Result<void> TerminateChild(gen::PID pid);
   // Asks a child to end if it is running, and starts it when it has ended; returns at once. This does

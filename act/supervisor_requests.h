@@ -3,7 +3,7 @@
 //   auto pid = node.Call(root, act::StartChildRequest{"jobs"}, {.priority = gen::MessagePriority::kHigh});
 //
 // Any priority will do; with kHigh a request does not wait behind messages. The supervisor answers when what
-// the request asks for is done, and goes on meanwhile. Errors, which change nothing, are those of
+// the request asks for is done, and goes on meanwhile. The errors, and what they leave changed, are those of
 // the functions of Supervisor with these names. If a child that was to start has ended first, the answer is
 // kProcessTerminated, with the exit reason: the child does not run then, and is not started again, whatever its
 // strategy.

@@ -54,7 +54,7 @@ struct SupervisorRestart {
   // not be less than `backoff_min`. Each failure counts against the intensity.
   std::chrono::nanoseconds backoff_min{0};
   std::chrono::nanoseconds backoff_max = std::chrono::seconds(30);
-  // With all and rest for one: the children that are ended for a restart end one after the other, the
+  // With kAllForOne and kRestForOne: the children that are ended for a restart end one after the other, the
   // last one first, instead of all at once. This is slower; it is for children that need each other to end.
   bool keep_order = false;
 };

@@ -15,8 +15,8 @@ inline constexpr int64_t kCoarseLag = 10'000'000;
 // The time that never comes: the deadline of "no deadline".
 inline constexpr int64_t kNever = INT64_MAX;
 
-// Any thread may read any clock. An exception ends the program where the runtime itself asks, as at the beginning of a
-// turn; who asks by a function of the process or of the node, as by Call or Sleep, gets the exception.
+// Any thread may read any clock. If Now or CoarseNow throws where the runtime itself asks, as at the beginning of a
+// turn, the program ends; a function of the process or of the node, such as Call or Sleep, passes the exception on.
 class Clock {
  public:
   virtual ~Clock() = default;

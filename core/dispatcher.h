@@ -32,12 +32,12 @@ class DispatcherHooks {
 
 struct DispatcherOptions {
   int workers = 0;      // threads, 0..1024; 0: as many as there are cores, at least 2
-  int throughput = 32;  // messages a turn may handle, 1..4096; for the owner of the schedulables
-  // How long a turn with quick messages may go on beyond that, in nanoseconds, at most a second; 0: it may not. For the
-  // owner of the schedulables, too.
+  int throughput = 32;  // messages a turn may handle, 1..4096; read by what owns the schedulables
+  // How long a turn with quick messages may go on beyond that, in nanoseconds, at most a second; 0: it may not. Read by
+  // what owns the schedulables, too.
   std::int64_t turn_ns = 20'000;
   // A turn ends after the message with which it has lasted this long, in nanoseconds, at most a second; 0: no such
-  // limit. For the owner of the schedulables, too.
+  // limit. Read by what owns the schedulables, too.
   std::int64_t turn_limit_ns = 1'000'000;
   std::size_t fiber_stack_bytes = 256 * 1024;  // 16 KiB..1 GiB; only pages that are touched count
   std::size_t fibers_cached = 1024;            // idle stacks kept, besides 64 for each worker
@@ -105,7 +105,7 @@ class Dispatcher {
   // Visits what the workers run now, without workers that run nothing: for code that looks for turns that take too
   // long. May be called from any thread. A dispatcher that does not know visits nothing.
   virtual void VisitRunning(const std::function<void(const RunningTurn&)>& visit) const;
-  // Sets `awake`, the function that WatchWhileAwake promises to call on a worker. To be called before Start.
+  // Sets `awake`, which a worker calls when it wakes up after WatchWhileAwake returned false. Call it before Start.
   virtual void SetWatch(std::function<void()> awake);
   // Returns true while a worker is awake. After it has returned false, `awake` is called once when a worker wakes up.
   // So a dispatcher without work need not be watched.

@@ -24,7 +24,7 @@ class Schedulable {
   // on another worker, so nothing about the worker may be cached across it.
   virtual TurnEnd RunTurn() = 0;
 
-  // Returns whether more may arrive for it before its turn without being refused for want of room: see
+  // Returns false if what arrives for it before its turn could be refused for want of room: see
   // queues/injection_hold.h. May be called from any thread.
   [[nodiscard]] virtual bool HasRoomForMore() const noexcept { return true; }
 

@@ -83,8 +83,8 @@ int main() {
   }
 }
 // prints: deadlock: blue waits for red (Withdraw), red waits for blue (Withdraw)
-//         timed out: no answer to Withdraw within a while, though it was being handled: red (Account) has been handling it for a while and has waited for blue (Account) to answer Withdraw for a while
-//         timed out: no answer to Withdraw within a while, and it will not be handled: blue (Account) has been handling Audit for a while and sleeps or waits; the request is at about position 2 of its mailbox
+//         timed out: no answer to Withdraw within a while, though the request was being handled: red (Account) has been handling it for a while and has waited for blue (Account) to answer Withdraw for a while
+//         timed out: no answer to Withdraw within a while, and the request will not be handled: blue (Account) has been handling Audit for a while and sleeps or waits; the request is at about position 2 of its mailbox
 //         red waits for blue (Withdraw)
 //         Withdraw to blue (Account): process terminated: killed
 //         Withdraw to blue (Account): process terminated: killed

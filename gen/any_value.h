@@ -34,8 +34,8 @@ class AnyValue {
   [[nodiscard]] const T* As() const noexcept {
     return core::IsType<T>(type_) ? static_cast<const T*>(value_.get()) : nullptr;
   }
-  // Returns a copy of the value; empty if there is none, or it has another type. A std::int64_t, as options files have
-  // them, is any other integer, too, if it fits.
+  // Returns a copy of the value; empty if there is none, or it has another type. A std::int64_t, the type of integers
+  // from options files, can be read as any integer type that holds its value.
   template <class T>
   [[nodiscard]] std::optional<T> Get() const {
     if (const T* const value = As<T>()) return *value;

@@ -17,9 +17,10 @@ Args Args::With(const Args& more) const {
 
 Error Args::NoSuchValue(std::size_t index, const core::TypeDescriptor& wanted) const {
   return Error(ErrorCode::kIncorrect,
-               index >= size() ? fmt::format("argument {}: only {} given", index, size())
-                               : fmt::format("argument {}: is {}, not {}", index,
-                                             (*values_)[index].TypeName(), wanted.TagOrName()));
+               index >= size()
+                   ? fmt::format("argument {} (counted from 0): only {} given", index, size())
+                   : fmt::format("argument {} (counted from 0): is {}, not {}", index,
+                                 (*values_)[index].TypeName(), wanted.TagOrName()));
 }
 
 }  // namespace ergon::gen

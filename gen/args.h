@@ -22,8 +22,8 @@ class Args {
   // Returns these values, followed by those of `more`.
   [[nodiscard]] Args With(const Args& more) const;
 
-  // Returns the value at `index`, or kIncorrect if there is none or it has another type; the text names both. A
-  // std::int64_t is any other integer, too, if it fits.
+  // Returns the value at `index`, or kIncorrect if there is none or it has another type; the text says which. A
+  // std::int64_t can be read as any integer type that holds its value.
   // `args.Get<int>(0).value_or(5)` reads an optional argument.
   template <class T>
   [[nodiscard]] Result<T> Get(std::size_t index) const {

@@ -95,7 +95,7 @@ struct CronJob {
   CronZone zone = {};      // the zone of the times in `spec`
   CronAction action = {};  // required
   bool enabled = true;
-  std::chrono::seconds may_be_late = std::chrono::minutes(1);  // 0 to seven days; 0 is as 1
+  std::chrono::seconds may_be_late = std::chrono::minutes(1);  // 0 s to 7 days; 0 s counts as 1 s
 };
 
 // A moment's view of a job.

@@ -17,8 +17,8 @@ namespace ergon::gen {
 class Process;
 
 namespace detail {
-// How a factory keeps an argument: text that may change or go as std::string, for each spawn reads it again; all else,
-// also literals, as it is.
+// How a factory keeps an argument: text that may change or be freed as std::string, since each spawn reads it again;
+// everything else, also a literal, as it is.
 template <class T>
 struct KeptArgument {
   using Decayed = std::decay_t<T>;

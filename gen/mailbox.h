@@ -70,8 +70,8 @@ class Mailbox {
   static Mailbox Priority(Function priority) {
     return MakePriority(RankOf<T...>(std::move(priority)), Unbounded());
   }
-  // As Priority, with a bound, 1..4,000,000. Beyond it the least urgent message is dropped: with kDropNewest the newest
-  // of the least urgent ones, with kDropOldest the oldest; it may be the message that arrives.
+  // As Priority, with a bound, 1..4,000,000. When it is reached: kReject refuses the new message; kDropNewest and
+  // kDropOldest drop the newest or oldest of the least urgent messages, which may be the new message itself.
   template <class... T, class Function>
   static Mailbox BoundedPriority(int messages, Function priority,
                                  Overflow overflow = Overflow::kReject) {

@@ -42,8 +42,8 @@ class Messenger {
   virtual ~Messenger() = default;
 
   // Sends `value`, moved or copied, with the sender's priority (normal, unless ProcessOptions::send_priority says
-  // otherwise). Never blocks; but a process is suspended while the way to another node is full. Messages of one sender
-  // to one receiver arrive in the order sent, as long as their priority is the same.
+  // otherwise). Never blocks the thread. Suspends a process only while too much waits to go to another node, or by its
+  // yield_on_send or SetImportantDelivery. Messages of one sender, receiver and priority arrive in the order sent.
   template <class T>
   Result<void> Send(PID to, T&& value) {
     return SendOrGiveBack<T>(to, detail::MakeMessage(std::forward<T>(value), DefaultPriority()),
@@ -67,9 +67,9 @@ class Messenger {
   }
 
   // As Send, for a message that must reach its receiver: success means that the message is in the receiver's own
-  // mailbox. One that would drop it because it is full, or give it to a fallback process, refuses it with
-  // kProcessMailboxFull. (A pool's is that of the worker whose turn it is, or its own while it replaces workers.) Then
-  // it is a message like any other: one that is dropped later is counted. To another node: see erlang.h.
+  // mailbox. A mailbox that would drop the message as it is full, or give it to a fallback process, refuses it with
+  // kProcessMailboxFull. (For a pool: the mailbox of the worker whose turn it is, or the pool's own while it replaces
+  // workers.) A message that is dropped later is counted, as any other. To another node: see erlang.h.
   template <class T>
   Result<void> SendImportant(const Target& to, T&& value) {
     auto envelope = detail::MakeMessage(std::forward<T>(value), DefaultPriority(), to);
@@ -78,9 +78,9 @@ class Messenger {
   }
 
   // As Send, but waits while the receiver's mailbox (at a pool: each worker's) or the way to its node is full; blocks a
-  // thread, suspends a process. Who has waited longest is next. It does not wait at a mailbox that drops or has a
-  // fallback, nor for a pool's admission_limit (kOverloaded). No room within `timeout` (0: tries once; kInfinite: no
-  // limit): kProcessMailboxFull; the way: kTimeout or kBusy. kDeadlock: a process, or a pool's one worker, to itself.
+  // thread, suspends a process. Who has waited longest is next. No wait for a mailbox that drops or has a fallback, or
+  // for admission_limit (kOverloaded). After `timeout` (0: tries once; kInfinite: no limit) a full mailbox returns
+  // kProcessMailboxFull, a full way kTimeout or kBusy. kDeadlock: to itself, or from the only worker to its pool.
   template <class T>
   Result<void> SendOrWait(const Target& to, T&& value, std::chrono::nanoseconds timeout) {
     auto envelope = detail::MakeMessage(std::forward<T>(value), DefaultPriority(), to);
@@ -93,8 +93,8 @@ class Messenger {
   // Reply: Call(pool, Thumbnail{...}) is a Result<ThumbnailDone>. In a handler it suspends only this process; other
   // threads block. Besides the errors above:
   //   kTimeout            no answer within options.timeout. The text says, unless the process is on another node,
-  //                       whether the request was being handled, or what the receiver was doing. "It will not be
-  //                       handled" is a promise: no handler has begun with it, and none will
+  //                       whether the request was being handled, or what the receiver was doing. "The request will
+  //                       not be handled" is a promise: no handler has begun with it, and none will
   //   kDeadlock           the receiver waits for this process, directly or through others (up to 1,000), so that no
   //                       answer can come. Who called last gets the error at once; the text is the chain of processes
   //                       and types of messages. Requests whose handler has returned without an answer do not count:
@@ -149,7 +149,7 @@ class Messenger {
 
   // Sends `value` after `delay`, 0 or more (else kIncorrect). `priority`: none: the sender's. The handle cancels the
   // send and says whether that was in time. If the send fails when the time has come, the message counts as dropped.
-  // What a process sends to its own PID so is cancelled when the process ends.
+  // A delayed send of a process to its own PID is cancelled when the process ends.
   template <class T>
   Result<TimerHandle> SendAfter(const Target& to, T&& value, std::chrono::nanoseconds delay,
                                 std::optional<MessagePriority> priority = std::nullopt) {

@@ -32,16 +32,16 @@ namespace ergon::gen {
 
 // All functions may be called from any thread. Functions that wait (Call, Inspect, Spawn, StopProcess...) block the
 // calling thread. On a thread that runs handlers, or a node's I/O (await.h), they return kNotAllowed, except
-// StopProcess and WaitProcess with a time-out of 0: a handler uses the process's functions, which suspend that alone.
+// StopProcess and WaitProcess with a time-out of 0. A handler uses gen::Process, which suspends only its own process.
 //
 // After the node has stopped, all functions that return a Result return kNodeTerminated, whichever process they are
 // about. The exceptions are WaitProcess for a PID, and WaitForSignal: what they wait for has happened.
 //
 // In a child made by fork() the node's threads do not exist. There, too, all functions that return a Result return
 // kNodeTerminated, with a text that says so; those that return lists, values of the environment or figures return none
-// (Info: the name), and SetEnv, Stop and Wait do nothing, and neither does the destructor of the node,
-// whose memory stays until the program ends. Signals that the node catches have their default effect. The child may
-// start nodes of its own. A child that was forked inside a handler must only call exec or _exit.
+// (Info: the name), and SetEnv, Stop and Wait do nothing, Log writes nothing, and the destructor of the node does
+// nothing: its memory stays until the program ends. Signals that the node catches have their default effect. The child
+// may start nodes of its own. A child that was forked inside a handler must only call exec or _exit.
 class Node : public GroupMessenger {
  public:
   [[nodiscard]] virtual Atom Name() const = 0;
@@ -69,7 +69,7 @@ class Node : public GroupMessenger {
   virtual Result<void> Kill(PID pid) = 0;
   // Lets a process handle all messages that it has accepted and then end with reason normal: once it has handled those
   // of its mailbox, senders are told kProcessTerminated. Returns when it has ended, or kTimeout if it has not within
-  // `timeout`; it goes on then. With 0 the function does not wait. Returns kIncorrect, here too, for a negative one.
+  // `timeout`; it goes on then. With 0 the function does not wait. Returns kIncorrect if `timeout` is negative.
   virtual Result<void> StopProcess(const Target& to,
                                    std::chrono::nanoseconds timeout = kDefaultCallTimeout) = 0;
   // Suspends a process: its messages of normal priority wait until Resume, while those of high and max priority,
@@ -91,9 +91,9 @@ class Node : public GroupMessenger {
   // Sets NodeOptions::mailbox_size for processes that are spawned from now on. kIncorrect: it is out of range.
   virtual Result<void> SetMailboxSize(int messages) = 0;
   // Sets how many messages of normal priority may wait for a process, 1..4,000,000; 0: any number. The bound is in
-  // effect when this returns. A larger one lets senders go on that wait for room; a smaller one drops nothing that
-  // waits already. The kind of the mailbox stays: what comes then meets the new bound by its rules, so that one that
-  // drops keeps as many as wait until some of them are handled. Returns kIncorrect if it is out of range; kUnsupported
+  // effect when this returns. A larger bound lets waiting senders go on; a smaller one drops nothing that waits. The
+  // kind of the mailbox stays and its overflow policy applies to new messages: a mailbox that drops drops one message
+  // for each new one while it holds more than the new bound. Returns kIncorrect if it is out of range; kUnsupported
   // for a queue of your own (gen::MailboxQueue), or a pool; kNotAllowed for a pool's worker, whose mailbox is the
   // pool's (PoolOptions::worker_mailbox_size).
   virtual Result<void> SetProcessMailboxSize(const Target& to, int messages) = 0;
@@ -161,15 +161,15 @@ class Node : public GroupMessenger {
   // or the process:
   //   kProcessUnknown     it is not loaded
   //   kIncorrect          a dependency is not loaded, or they are circular, or an option; nothing was started
-  //   kNotAllowed         it runs, or one is being started or stopped just now, or one that it needs has been stopped
+  //   kNotAllowed         it runs; it or a dependency is being started or stopped; a dependency was stopped meanwhile
   //   or as for Spawn
   virtual Result<void> StartApplication(Atom name, const ApplicationStartOptions& options = {}) = 0;
   // Ends the application's processes in reverse order, each within its time-out, and returns when all have ended.
   // Returns kTimeout if they have not ended within `timeout`; they go on ending. Returns kNotAllowed if the application
   // does not run, or one that has not begun to stop needs it, and kProcessUnknown if it is not loaded.
   virtual Result<void> StopApplication(Atom name, std::chrono::nanoseconds timeout = kInfinite) = 0;
-  // As StopApplication, but the processes are killed at once; also if the application is being stopped already, or is
-  // being started. While one is being started that it needs, it does not run yet: kNotAllowed.
+  // As StopApplication, but kills the processes at once, also if `name` is being stopped or started already. While
+  // StartApplication still starts an application that `name` depends on, `name` does not run yet: kNotAllowed.
   virtual Result<void> StopApplicationForce(Atom name) = 0;
   // Returns a view of an application, or kProcessUnknown if it is not loaded.
   [[nodiscard]] virtual Result<gen::ApplicationInfo> ApplicationInfo(Atom name) const = 0;

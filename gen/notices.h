@@ -36,9 +36,9 @@ struct MessageDownAlias {
   Reason reason;
 };
 
-// An exit signal: a linked process has ended, or somebody called SendExit. It reaches HandleMessage
-// (priority max) only if the process traps exits and the sender is not its parent. Otherwise it ends the process, with
-// one exception: the reason normal of a linked process that is not its parent does nothing.
+// An exit signal: a linked process has ended, or somebody called SendExit. It reaches HandleMessage (priority max) only
+// if the process traps exits, the sender is not its parent, and it is no SendExit with Reason::Kill(). Otherwise it
+// ends the process, except for the reason normal of a linked process that is not its parent, which does nothing.
 struct MessageExitPID {
   PID pid;
   Reason reason;

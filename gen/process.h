@@ -52,9 +52,9 @@ class Process : public GroupMessenger {
   [[nodiscard]] virtual gen::Log Log() = 0;
 
   // Sends a request without waiting for the answer. The handler goes on, and HandleResponse gets the outcome with the
-  // ref returned here, with priority high, exactly once: the answer, the error that the process answered with,
-  // kProcessTerminated if the process ends before it has answered, or kTimeout. After an error returned here no outcome
-  // comes. Errors: see Messenger, and:
+  // ref returned here, with priority high, exactly once: the answer, or the error that a Call would return, such as the
+  // process's own, kProcessTerminated, kTimeout, kNoConnection, or kProcessMailboxFull if a mailbox drops the request.
+  // After an error returned here no outcome comes. Errors: see Messenger, and:
   //   kIncorrect  options.timeout
   // An open request holds no stack, so very many may be open. Open requests are forgotten when this process ends.
   template <class T>
@@ -112,15 +112,15 @@ class Process : public GroupMessenger {
   //   kIncorrect          an option; the text names the field and the value
   //   kProcessTerminated  Init stopped or threw; the text is its reason
   //   kTimeout            Init took longer than options.init_timeout, and waited then; the process is killed
-  //   kTaken              SpawnRegister: the name is in use; by one that was killed, or that ends with its parent,
-  //                       and that is still in a handler, only if not gone in options.init_timeout, or an ancestor
+  //   kTaken              SpawnRegister: the name is in use. If its holder has been killed or ends with its parent, the
+  //                       call first waits for that end, options.init_timeout at most; for an ancestor's only if killed
   virtual Result<PID> Spawn(const ProcessFactory& factory, const ProcessOptions& options = {},
                             const Args& args = {}) = 0;
   virtual Result<PID> SpawnRegister(Atom name, const ProcessFactory& factory,
                                     const ProcessOptions& options = {}, const Args& args = {}) = 0;
 
-  // Registers this process under `name`. A process has at most one name. Returns kTaken if the name is in use, and
-  // kNotAllowed if the process has a name already.
+  // Registers this process under `name`. A process has at most one name. Returns kTaken if the name is in use,
+  // kNotAllowed if the process has a name already, and kIncorrect if `name` is empty.
   virtual Result<void> RegisterName(Atom name) = 0;
   // Gives the name up. Returns kProcessUnknown if the process has no name.
   virtual Result<void> UnregisterName() = 0;
@@ -163,9 +163,9 @@ class Process : public GroupMessenger {
   // Subscribes to an event: returns the values in its buffer, oldest first. Every value published from now on arrives
   // in HandleEvent (at a pool: of a worker), until the event or this process ends, or DemonitorEvent. No value is
   // missing in between. A process that subscribes again gets each value once and in order: of the buffer only those
-  // that it has not had (one lost to a full mailbox counts as had), and if messages wait in its mailbox, these come
-  // behind them to HandleEvent, and are not returned. The event's end is a MessageDownEvent. Returns kProcessUnknown if
-  // there is no such event, and kTaken if this process has subscribed already. The event may be on another Ergon node;
+  // that it has not had (a value lost to a full mailbox counts as had). If messages wait in its mailbox, these values
+  // come behind those messages to HandleEvent, not returned. The event's end is a MessageDownEvent. kProcessUnknown:
+  // there is no such event; kTaken: this process has subscribed already. The event may be on another Ergon node;
   // then this process waits for that node's answer, 5 s at most; further errors are kTimeout, kNoConnection and
   // kUnsupported. The types of its values must be registered (NodeOptions::types). A value that cannot leave its node,
   // or does not fit its type here, ends the subscription with a reason. After kTimeout a value may still arrive, once.
@@ -192,9 +192,9 @@ class Process : public GroupMessenger {
   // No notice about the group is handled afterwards, nor one that waits. kProcessUnknown: it was not monitored.
   virtual Result<void> DemonitorGroup(Atom group) = 0;
 
-  // Returns the value of this name: that of this process, or the one that it inherited when it was spawned from its
-  // parent, its leader, and the node, in this order. Empty if there is none, or if its type is not T (a
-  // std::int64_t is any other integer, too, if it fits).
+  // Returns the value of `name`: this process's own (SetEnv, ProcessOptions::environment), else that of its parent, its
+  // leader or the node, the first that had one at the spawn. Empty if there is none, or its type is not T (a stored
+  // std::int64_t can be read as any integer type that holds its value).
   template <class T = std::string>
   [[nodiscard]] std::optional<T> Env(std::string_view name) const {
     return FindEnv(name).Get<T>();
@@ -204,8 +204,8 @@ class Process : public GroupMessenger {
   // Sets a value for this process and those it spawns from now on. With an empty value this process forgets the name.
   virtual void SetEnv(std::string_view name, AnyValue value) = 0;
 
-  // With true, exit signals arrive in HandleMessage (as MessageExitPID, MessageExitProcessID, MessageExitAlias or
-  // MessageExitEvent) instead of ending the process, except the exit signals of its parent.
+  // With true, exit signals arrive in HandleMessage (as MessageExitPID, ...ProcessID, ...Alias or MessageExitEvent) and
+  // do not end the process, except those of its parent, and a SendExit with Reason::Kill().
   virtual void SetTrapExit(bool trap) = 0;
   [[nodiscard]] virtual bool TrapExit() const = 0;
   virtual void SetSendPriority(MessagePriority priority) = 0;
@@ -217,7 +217,7 @@ class Process : public GroupMessenger {
   [[nodiscard]] virtual bool ImportantDelivery() const = 0;
   // Sets the lowest level of this process's log lines. Each change is logged, with the level before.
   virtual void SetLogLevel(gen::LogLevel level) = 0;
-  // Returns the log level of this process: the one it has set, or the node's.
+  // Returns the log level of this process: its own, however it was set or inherited, or else the node's.
   [[nodiscard]] virtual gen::LogLevel LogLevel() const = 0;
 
   // Suspends this process only; with 0 or less it does not suspend. Returns false if it could not sleep, or not for so

@@ -23,8 +23,8 @@ class ProcessBehavior {
   ProcessBehavior& operator=(const ProcessBehavior&) = delete;
   virtual ~ProcessBehavior() = default;
 
-  // `new` and `delete` of a behaviour use the memory of envelopes, up to 512 bytes: a process that comes and goes pays
-  // for its memory at either end. A class with an alignment of its own gets its memory from the system.
+  // A behaviour of up to 512 bytes is allocated from the memory of envelopes, which is quicker than the system's, for
+  // processes that live briefly. A class with an alignment of its own gets its memory from the system.
   [[nodiscard]] static void* operator new(std::size_t bytes);
   [[nodiscard]] static void* operator new(std::size_t bytes, std::align_val_t alignment) {
     return ::operator new(bytes, alignment);

@@ -60,10 +60,10 @@ struct Unwrapped<Result<T>> {
   static_assert(!std::is_void_v<T>, "an answer has a value: answer true, or the error");
   using Type = T;
 };
-// The type of the answer, of what a handler answers with: that of the value, if it is a Result.
+// The type of the answer that a handler's value makes: for a Result the type of its value.
 template <class T>
 using UnwrappedType = typename Unwrapped<StoredType<T>>::Type;
-// An Error is no answer of its own, but what the Call returns; so is the value or the error of a Result.
+// An Error is sent as the error that the Call returns; a Result as its value or its error.
 template <class T>
 core::EnvelopePtr MakeResponse(T&& value) {
   if constexpr (std::is_same_v<StoredType<T>, Error>) {

@@ -96,7 +96,7 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
     Check();
     return Base::operator->();
   }
-  // Returns what the function makes of the value, or the error. And of a function that returns a Result itself.
+  // Returns what the function makes of the value, in a Result (map) or as its own Result (and_then); or the error.
   template <class F>
   auto map(F&& function) & {
     return detail::MapResult(*this, std::forward<F>(function));
@@ -121,8 +121,8 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
   auto and_then(F&& function) && {
     return detail::ThenResult(std::move(*this), std::forward<F>(function));
   }
-  // Returns this result, or if it is an error what the function makes of that, which returns such a Result, or nothing:
-  // then this result all the same.
+  // Returns this result if it has a value. Otherwise calls the function with the error and returns the Result that the
+  // function returns; if the function returns nothing, returns this result.
   template <class F>
   Result or_else(F&& function) const& {
     return detail::ElseResult(*this, std::forward<F>(function));

@@ -80,8 +80,8 @@ inline detail::StopRequest Stop(Reason reason) { return {std::move(reason)}; }
 // Ends the process as one that has failed, with the text of `error`: `if (!token) return gen::Stop(token.error());`
 inline detail::StopRequest Stop(const Error& error) { return {Reason::Error(error.ToString())}; }
 
-// Answers the caller with `value`, or if that is a Result with its value or its error; the caller's Call<T> must name
-// exactly the type of the value.
+// Answers the caller with `value`; if `value` is a Result, with the value or the error in it. The caller's Call<T> must
+// name the type of the value (for a std::int64_t any integer type that can hold it).
 template <class T>
 CallResult Reply(T&& value) {
   return {detail::MakeResponse(std::forward<T>(value)), Status()};

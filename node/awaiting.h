@@ -42,7 +42,7 @@ namespace ergon::node {
 [[nodiscard]] OtherIo& OtherIoOf(gen::Node& node, MakeOtherIo make);
 
 // An operation, its results, and the means to cancel it. Its handler and its cancellation both run on the node's
-// I/O thread for that library, so neither meets the other half done.
+// I/O thread for that library, so the two never run at the same time.
 template <class Library, class... Results>
 class AwaitedOperation final
     : public AsyncOperation,

@@ -16,10 +16,10 @@
 namespace ergon::node {
 
 // Spawns a process that stops the node when the program's standard input has ended, and returns its PID. What comes in
-// before is dropped, so nobody else may read the input. A file has ended, and so has what cannot be read. As long as the
-// process lives, the input is non-blocking, also for other programs that have it. A process that is stopped or killed
-// stops nothing. Any thread, but as gen::Node::Spawn not in a handler: kNotAllowed. Once for a program. Errors: those of
-// gen::Node::Spawn.
+// before is dropped, so nobody else may read the input. A regular file is read to its end, and then the node stops; if
+// standard input cannot be read, the node stops at once. As long as the process lives, the input is non-blocking, also
+// for other programs that have it. If this process itself is stopped or killed, the node goes on. Any thread, but as
+// gen::Node::Spawn not in a handler: kNotAllowed. Once for a program. Errors: those of gen::Node::Spawn.
 [[nodiscard]] gen::Result<gen::PID> StopAtEndOfInput(gen::Node& node);
 
 }  // namespace ergon::node

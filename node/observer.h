@@ -9,8 +9,8 @@
 //   GET /metrics   numbers of the node, its messages, dispatcher, processes by behaviour, pools, applications and
 //                  connections, and of the program; then the program's own metrics (gen/metrics.h): OpenMetrics text,
 //                  as Prometheus reads it. A client that accepts only text/plain gets the older format. No label of
-//                  the node's own names a PID, and each has a bounded number of values. The messages that wait in one
-//                  mailbox are counted up to 4,194,303 (modulo 4,194,304), here as below. With
+//                  the node's own names a PID, and each has a bounded number of values. The number of messages in one
+//                  mailbox is modulo 4,194,304: a mailbox with 4,194,305 shows 1, here as below. With
 //                  NodeOptions::measure_latency also histograms of how long messages wait, and of how long calls and
 //                  handlers take
 //   GET /healthz   200 as long as the node runs processes

@@ -40,9 +40,9 @@
 //
 // A worker may be a pool itself, or have a mailbox with an order of its own. Then the pool's node does not know how
 // much room there is: each message is confirmed before the next one is sent (Messenger::SendImportant), and a request
-// that finds no room is answered with that error. A message that was given to a worker counts as handled by its place:
-// a worker that crashes by its first message each time is replaced at once (PoolOptions::restart_backoff_min is for
-// places that handle nothing). So does PoolOptions::strategy see it: ByKey gives equal keys to the same worker, in
+// that finds no room is answered with that error. A message that was given to a worker counts as handled in the pool:
+// a worker that crashes with each first message is replaced at once (PoolOptions::restart_backoff_min is for workers
+// that were given nothing). PoolOptions::strategy counts in the same way: ByKey gives equal keys to the same worker, in
 // order, but after a resize or a crash the next one may begin elsewhere while the former worker still has some. Other
 // processes should not send to a worker: their messages take the room of messages that are on their way from the pool,
 // which are then counted as dropped_mailbox_full there.

@@ -282,8 +282,9 @@ gen::Result<void> ErlangTransport::Deliver(gen::PID remote, core::EnvelopePtr& e
       sent = links_.SendDown(remote, *envelope);
       break;
     default:
-      return gen::Error(gen::ErrorCode::kUnsupported,
-                        "not for a process of another node: " + node::TextOf(remote));
+      return gen::Error(
+          gen::ErrorCode::kUnsupported,
+          "this function is for processes of this node only, not for " + node::TextOf(remote));
   }
   if (sent) envelope.reset();
   return sent;

@@ -51,8 +51,9 @@ gen::Error Addresses::WhyUnreachable(gen::PID to) const {
   if (to.node != node_) {
     if (!to) return gen::Error(gen::ErrorCode::kProcessUnknown, "the empty PID");
     if (transport_ != nullptr) {
-      return gen::Error(gen::ErrorCode::kUnsupported,
-                        "not for a process of another node: " + to.ToString());
+      return gen::Error(
+          gen::ErrorCode::kUnsupported,
+          fmt::format("this function is for processes of this node only, not for {}", to));
     }
     return gen::Error(gen::ErrorCode::kNoConnection,
                       fmt::format("{}: this node has no network (NodeOptions::network)", to.node));

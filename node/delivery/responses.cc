@@ -84,8 +84,8 @@ void Delivery::ExpireRequest(ProcessSlot& caller, std::uint64_t id) {
       caller, awaited.generation, id,
       core::MakeEnvelope<gen::Error>(
           static_cast<std::uint8_t>(gen::EnvelopeKind::kError), core::Lane::kSystem,
-          gen::Error(gen::ErrorCode::kTimeout,
-                     awaited.begun ? "it was being handled" : "it will not be handled")));
+          gen::Error(gen::ErrorCode::kTimeout, awaited.begun ? "the request was being handled"
+                                                             : "the request will not be handled")));
 }
 
 void Delivery::ExpireWaitFor(const core::Envelope& request) {

@@ -67,8 +67,9 @@ gen::Result<std::vector<gen::MessageEvent>> Events::Subscribe(gen::Atom name, ge
   if (entry->ended) return UnknownEvent(name);
   if (mark != nullptr && mark->event == entry->id && mark->seen > entry->published) {
     return gen::Error(gen::ErrorCode::kIncorrect,
-                      fmt::format("mark: {} values of event {}, which has published {}", mark->seen,
-                                  name, entry->published));
+                      fmt::format("mark: says that {} values of event {} were seen, but it has "
+                                  "published only {}",
+                                  mark->seen, name, entry->published));
   }
   const bool first = entry->subscribers.empty();
   const auto [found, is_new] = Insert(*entry, subscriber);

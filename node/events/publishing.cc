@@ -257,8 +257,9 @@ gen::Result<std::vector<gen::MessageEvent>> Publishing::SubscribeFromAfar(gen::P
                                                                           EventMark& mark) {
   // Dead letters are of types that only their node knows.
   if (name.Text() == gen::kDeadLetters) {
-    return gen::Error(gen::ErrorCode::kUnsupported,
-                      fmt::format("{} are for processes of their node", name));
+    return gen::Error(
+        gen::ErrorCode::kUnsupported,
+        fmt::format("event {}: only processes of its own node can subscribe to it", name));
   }
   return events_.Subscribe(
       name, remote, NumbersOf(how),

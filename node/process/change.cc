@@ -1,6 +1,8 @@
 // What others change of a process by gen::ProcessChange, and of the node by gen::NodeChange.
 #include <optional>
 
+#include <fmt/core.h>
+
 #include <ergon/gen/envelope_sender.h>
 #include <ergon/gen/host/process_host.h>
 #include <ergon/gen/log_level.h>
@@ -16,7 +18,9 @@ namespace {
 
 gen::Result<void> Change(gen::Node& node, gen::PID pid, const gen::ProcessChange& change) {
   if (change.log_level && change.log_level_of_node) {
-    return Incorrect("log_level: is given, and log_level_of_node too");
+    return Incorrect(
+        fmt::format("log_level: {}, but log_level_of_node is given too: give one of them",
+                    gen::ToString(*change.log_level)));
   }
   // First what may be refused.
   auto checked = CheckLogLevel(change.log_level.value_or(gen::LogLevel::kOff));

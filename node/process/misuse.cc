@@ -48,9 +48,8 @@ std::string ProcessRunner::HeldMutexText(const char* function) const {
                        function, InHandler());
   }
   return fmt::format(
-      "{} while a gen::Mutex is held, in the handler of {}: the process would be suspended with "
-      "it, "
-      "and whoever wants it would block a thread",
+      "{} while a gen::Mutex is held, in the handler of {}: unlock the mutex first, or others who "
+      "want it would block threads",
       function, InHandler());
 }
 

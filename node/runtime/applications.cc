@@ -137,18 +137,17 @@ gen::Result<void> Applications::Start(gen::Atom name, const gen::ApplicationStar
 gen::Result<void> Applications::CheckNeeded(gen::Atom name, const Entry& entry) const {
   for (const gen::Atom needed : entry.loaded->depends) {
     const auto found = entries_.find(needed);
-    if (found == entries_.end()) {
-      return gen::Error(
-          gen::ErrorCode::kNotAllowed,
-          fmt::format("application '{}' needs '{}', which is not loaded", name, needed));
+    std::string state = "is not loaded";
+    if (found != entries_.end()) {
+      const Entry& other = found->second;
+      const bool has_ended = other.state == State::kLoaded && other.last_end;
+      if (other.state == State::kRunning || (has_ended && other.last_end->IsNormal())) continue;
+      state = has_ended                       ? fmt::format("has ended: {}", *other.last_end)
+              : other.state == State::kLoaded ? "has not been started"
+                                              : fmt::format("is {}", ToString(other.state));
     }
-    const Entry& other = found->second;
-    const bool has_ended = other.state == State::kLoaded && other.last_end;
-    if (other.state == State::kRunning || (has_ended && other.last_end->IsNormal())) continue;
     return gen::Error(gen::ErrorCode::kNotAllowed,
-                      fmt::format("application '{}' needs '{}', which {}", name, needed,
-                                  has_ended ? fmt::format("has ended: {}", *other.last_end)
-                                            : fmt::format("is {}", ToString(other.state))));
+                      fmt::format("application '{}' needs '{}', which {}", name, needed, state));
   }
   return {};
 }

@@ -122,7 +122,7 @@ gen::Result<void> Runtime::ListenToSignals() {
 
 gen::Result<void> Runtime::OpenTransport(const gen::Network& network) {
   const auto* factory = dynamic_cast<const TransportFactory*>(&network);
-  if (factory == nullptr) return Incorrect("network: it is of none of the kinds that a node knows");
+  if (factory == nullptr) return Incorrect("network: must be what dist::Erlang returns");
   auto transport = factory->Open({.addresses = addresses_,
                                   .delivery = delivery_,
                                   .relations = relations_,

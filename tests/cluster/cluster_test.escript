@@ -185,6 +185,11 @@ cases() -> [
         {reply, {ok, 2}} = gen_server:wait_response(Waits, ?PATIENCE),
         %% The pool counts those that it has skipped with those that it has handled.
         eventually(fun() -> rpc:call(Cpp, words, done, []) == {22, 20} end) end},
+    {a_late_answer_of_a_worker_leaves_nothing, fun(Cpp) ->
+        {timeout, _} = catch_exit(fun() -> gen_server:call({single, Cpp}, {late, 200}, 50) end),
+        %% It has one worker, whose answers come in order: this one is behind the late one.
+        {ok, 1} = gen_server:call({single, Cpp}, {count, <<"x">>}),
+        {messages, []} = process_info(self(), messages) end},
     {a_result_is_seen_before_the_end_of_its_sender, fun(Cpp) ->
         Driver = drive(Cpp, self),
         Ready = self(),
@@ -570,13 +575,13 @@ cases() -> [
         ok = drive(Cpp, {send, Once, second}),
         expect(first),
         {error, Called} = drive(Cpp, {call, Alias, x, ?PATIENCE}),
-        {_, _} = binary:match(Called, <<"a call to an alias is for nodes of Ergon only">>),
+        {_, _} = binary:match(Called, <<"a call to an alias works between Ergon nodes only">>),
         {error, Linked} = drive(Cpp, {link, Alias}),
-        {_, _} = binary:match(Linked, <<"is for nodes of Ergon only">>),
+        {_, _} = binary:match(Linked, <<"works between Ergon nodes only">>),
         {error, Inspected} = drive(Cpp, {inspect, self()}),
-        {_, _} = binary:match(Inspected, <<"an inspection is for nodes of Ergon only">>),
+        {_, _} = binary:match(Inspected, <<"an inspection works between Ergon nodes only">>),
         {error, ByName} = drive(Cpp, {link, {receiver, node()}}),
-        {_, _} = binary:match(ByName, <<"is for nodes of Ergon only">>),
+        {_, _} = binary:match(ByName, <<"works between Ergon nodes only">>),
         {error, Watched} = drive(Cpp, {monitor, Alias}),
         {_, _} = binary:match(Watched, <<"monitor the PID">>),
         true = unalias(Alias),
@@ -602,7 +607,7 @@ cases() -> [
         {Server, Ref} = spawn_monitor(fun() ->
             receive {'$gen_call', From, _} -> receive now -> gen_server:reply(From, late) end end end),
         {error, Text} = drive(Cpp, {call, Server, hello, 100}),
-        {_, _} = binary:match(Text, <<"whether it is handled is not known: it was for a process of another node">>),
+        {_, _} = binary:match(Text, <<"whether the request is handled is not known: the request was for a process of another node">>),
         nomatch = binary:match(Text, <<"will not be handled">>),
         Server ! now,
         expect({'DOWN', Ref, process, Server, normal}),
@@ -664,7 +669,7 @@ cases() -> [
             [{error, _} = Early, {error, _} = Late] = Refused,
             Early = Late,
             {error, Text} = Early,
-            {_, _} = binary:match(Text, <<"is for nodes of Ergon only">>),
+            {_, _} = binary:match(Text, <<"works between Ergon nodes only">>),
             {_, _} = binary:match(Text, atom_to_binary(node()))
         end,
         receive Other -> exit({got, Other}) after 100 -> ok end,

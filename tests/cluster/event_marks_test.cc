@@ -431,8 +431,8 @@ TEST_CASE("event marks: only what comes after the mark is sent, if it is of that
   // More than there have been.
   mark.seen = 5;
   answer = peer.Subscribe(7, mark);
-  CHECK(answer.error.find("mark: 5 values of event prices, which has published 4") !=
-        std::string::npos);
+  CHECK(answer.error.find("mark: says that 5 values of event prices were seen, but it has "
+                          "published only 4") != std::string::npos);
   CHECK(prices.Publish(there.node, {5}) == 0);
 }
 

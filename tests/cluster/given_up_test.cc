@@ -99,7 +99,7 @@ TEST_CASE("given up: what another node makes of a request that has timed out is 
     const std::string text = error.ToString();
     CAPTURE(text);
     CHECK(text.find("another node") != std::string::npos);
-    CHECK(text.find("whether it is handled is not known") != std::string::npos);
+    CHECK(text.find("whether the request is handled is not known") != std::string::npos);
     CHECK(text.find("will not be handled") == std::string::npos);
   };
   promises_nothing(cluster.a.Call<Line>(to, Line{0, ""}, {.timeout = 1ms}).error());

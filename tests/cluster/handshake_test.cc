@@ -209,8 +209,10 @@ TEST_CASE("handshake: what the peer's status means") {
   CHECK(error_of("snot_allowed").detail() ==
         "theirs@127.0.0.1 does not allow connections from own@127.0.0.1: see net_kernel:allow/1 "
         "there, and its log");
-  CHECK(error_of("snamed:" + WithSize("x@127.0.0.1") + Big(5, 4)).detail() ==
-        "handshake: theirs@127.0.0.1 names this node, which has a name and has not asked");
+  CHECK(
+      error_of("snamed:" + WithSize("x@127.0.0.1") + Big(5, 4)).detail() ==
+      "handshake: theirs@127.0.0.1 gives a name to this node, which has one and has not asked for "
+      "another");
   CHECK(error_of("sfine").detail() ==
         "handshake: a known status was expected, the status 'fine' came");
   CHECK(error_of("ok").detail() ==
@@ -417,7 +419,8 @@ TEST_CASE("handshake: what the peer's end means") {
   CHECK(text(acceptor) ==
         "handshake: the other node has closed the connection before it has said its name");
   REQUIRE(acceptor.TakePacket(NamePacket("theirs@127.0.0.1"), sent).has_value());
-  CHECK(text(acceptor).find("it has called this node by another name") != std::string::npos);
+  CHECK(text(acceptor).find("that node has asked for this node under another name") !=
+        std::string::npos);
   REQUIRE(acceptor.TakePacket(ReplyPacket(), sent).has_value());
   CHECK(text(acceptor) == "handshake: the connection has ended");
 

@@ -51,7 +51,7 @@ TEST_CASE("network options: what is wrong is told with its line") {
   CHECK(StartProblem("[network]\nabsent = \"null\"") ==
         "f:2: network.absent: \"null\", must be undefined or nil");
   CHECK(StartProblem("[network]\nmax_handshakes = [1]") ==
-        "f:2: network.max_handshakes: a list or a date");
+        "f:2: network.max_handshakes: a list or a date, must be a text, a number, true or false");
   CHECK(StartProblem("[network]\nmax_handshakes = 2.5") ==
         "f:2: network.max_handshakes: \"2.5\", must be a whole number");
   const std::string cookie = StartProblem("[network]\ncookie = \"hush\"");

@@ -431,7 +431,8 @@ TEST_CASE("remote workers: a node that does not run Ergon is told, and its proce
   REQUIRE_FALSE(pool);
   const std::string error = pool.error().ToString();
   CHECK(Contains(error, "far:start on far_erlang@127.0.0.1: "));
-  CHECK(Contains(error, "is for nodes of Ergon only, and far_erlang@127.0.0.1 is none"));
+  CHECK(
+      Contains(error, "works between Ergon nodes only, and far_erlang@127.0.0.1 is no Ergon node"));
   const Signal end = peer.Await(SignalKind::kExitRequest);
   CHECK(end.to == peer.Pid(5));
 }

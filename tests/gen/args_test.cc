@@ -20,7 +20,7 @@ TEST_CASE("args: none") {
   const Args args;
   CHECK(args.size() == 0);
   CHECK(args.Get<int>(0).error() == ErrIncorrect);
-  CHECK(args.Get<int>(0).error().detail() == "argument 0: only 0 given");
+  CHECK(args.Get<int>(0).error().detail() == "argument 0 (counted from 0): only 0 given");
   CHECK(MakeArgs().size() == 0);
 }
 
@@ -30,17 +30,18 @@ TEST_CASE("args: values of any type") {
   CHECK(args.Get<int>(0).value() == 3);
   CHECK(args.Get<std::string>(1).value() == "jobs");
   CHECK(args.Get<std::vector<int>>(2).value() == std::vector<int>{1, 2});
-  CHECK(args.Get<int>(3).error().detail() == "argument 3: only 3 given");
+  CHECK(args.Get<int>(3).error().detail() == "argument 3 (counted from 0): only 3 given");
 }
 
 TEST_CASE("args: of another type") {
   const Args args = MakeArgs(3);
   const Result<double> wrong = args.Get<double>(0);
   CHECK(wrong.error() == ErrIncorrect);
-  CHECK(wrong.error().detail() == "argument 0: is int, not double");
+  CHECK(wrong.error().detail() == "argument 0 (counted from 0): is int, not double");
   CHECK(MakeArgs(ArgsOrder()).Get<ArgsPrice>(0).error().detail() ==
-        "argument 0: is order, not price");
-  CHECK(MakeArgs(ArgsOrder()).Get<int>(0).error().detail() == "argument 0: is order, not int");
+        "argument 0 (counted from 0): is order, not price");
+  CHECK(MakeArgs(ArgsOrder()).Get<int>(0).error().detail() ==
+        "argument 0 (counted from 0): is order, not int");
 }
 
 TEST_CASE("args: a number of 64 bits is any integer that holds it") {

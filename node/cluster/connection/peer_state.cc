@@ -30,9 +30,9 @@ constexpr std::string_view WordsOf(PeerState::ErgonQuestion question) {
 }  // namespace
 
 gen::Error NoErgonNode(PeerState::ErgonQuestion question, gen::Atom node) {
-  return gen::Error(
-      gen::ErrorCode::kUnsupported,
-      fmt::format("{} is for nodes of Ergon only, and {} is none", WordsOf(question), node));
+  return gen::Error(gen::ErrorCode::kUnsupported,
+                    fmt::format("{} works between Ergon nodes only, and {} is no Ergon node",
+                                WordsOf(question), node));
 }
 
 gen::Error NoSpawningNode(gen::Atom node) {

@@ -112,8 +112,9 @@ gen::Result<void> Handshake::TakeStatus(std::string_view status, Packets& to_sen
   } else if (status.starts_with(kNamed)) {
     return gen::Error(
         ErrorCode::kIncorrect,
-        fmt::format("handshake: {} names this node, which has a name and has not asked",
-                    found_.name));
+        fmt::format(
+            "handshake: {} gives a name to this node, which has one and has not asked for another",
+            found_.name));
   } else if (status != "ok") {
     return NoStatus("a known status", status);
   }
@@ -348,8 +349,8 @@ gen::Error Handshake::ClosedByPeer() const {
     case State::kReply:
       return closed(ErrorCode::kNoConnection,
                     fmt::format("{} has closed the connection when it heard the name and flags of "
-                                "{}: it has called this node by another name, or wants more of it; "
-                                "see its log",
+                                "{}: that node has asked for this node under another name, or "
+                                "requires flags that this node lacks; see its log",
                                 found_.name, self_.name));
     case State::kOver:
       break;

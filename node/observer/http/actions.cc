@@ -26,7 +26,8 @@ constexpr std::size_t kLongestError = 1'000;  // bytes
 
 gen::Result<void> AskToHold(gen::Process& self, gen::PID pid, gen::EnvelopeKind kind) {
   if (pid == self.Self()) {
-    return gen::Error(gen::ErrorCode::kNotAllowed, "it is the process that would answer");
+    return gen::Error(gen::ErrorCode::kNotAllowed,
+                      "the process is the observer's own, which answers this request");
   }
   auto answer = self.CallEnvelope(
       pid, core::MakeSignal(static_cast<std::uint8_t>(kind), core::Lane::kUrgent), kMostForAction);
@@ -52,7 +53,7 @@ gen::Result<void> ResumeIt(gen::Process& self, gen::PID pid, const UrlQuery&) {
 gen::Result<void> ResizeIt(gen::Process& self, gen::PID pid, const UrlQuery& parameters) {
   const auto workers = NumberIn(parameters, "workers");
   if (!workers || *workers < 1 || *workers > gen::kMaxPoolSize) {
-    return Incorrect(fmt::format("workers: is outside 1..{}", gen::kMaxPoolSize));
+    return Incorrect(fmt::format("workers: must be a number in 1..{}", gen::kMaxPoolSize));
   }
   const ProcessSlot* const slot =
       RuntimeOf(self.Node(), "node::ObserverFactory").addresses().Find(pid);

@@ -138,7 +138,7 @@ gen::Result<ProcessQuery> ParseProcessQuery(const UrlQuery& query) {
       const auto read = std::from_chars(value.data(), end, parsed.limit);
       const bool is_number = read.ec == std::errc() && read.ptr == end;
       if (!is_number || parsed.limit < 1 || parsed.limit > ProcessQuery::kMost) {
-        return Incorrect(fmt::format("limit: is outside 1..{}", ProcessQuery::kMost));
+        return Incorrect(fmt::format("limit: must be a number in 1..{}", ProcessQuery::kMost));
       }
     } else {
       return Incorrect("allowed parameters: sort, search, limit");

@@ -137,7 +137,7 @@ gen::Result<TreeQuery> ParseTreeQuery(const UrlQuery& query) {
       parsed.root = *number;
     } else if (name == "limit") {
       if (!number || *number < 1 || *number > TreeQuery::kMost) {
-        return Incorrect(fmt::format("limit: is outside 1..{}", TreeQuery::kMost));
+        return Incorrect(fmt::format("limit: must be a number in 1..{}", TreeQuery::kMost));
       }
       parsed.limit = *number;
     } else {
