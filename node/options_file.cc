@@ -95,13 +95,8 @@ bool IsTable(std::string_view name) {
 
 // The options so far, and where they were given.
 struct Taken {
-  struct Place {
-    const toml::key* key;
-    const toml::node* value;
-    [[nodiscard]] toml::source_position Begin() const { return key->source().begin; }
-  };
   gen::NodeOptions options;
-  std::map<std::string, Place> given = {};
+  std::map<std::string, const toml::key*> given = {};
 };
 
 // What is read, without the byte order mark, and its name in errors.
@@ -136,18 +131,16 @@ gen::Error NotAscii(const File& file, const toml::source_region& where, std::str
                   full));
 }
 
-// To TOML cache.enabled and "cache.enabled" are two keys, here they are one.
-gen::Result<void> CheckGivenOnce(const std::string& full, Taken::Place place, const File& file,
+// To TOML cache.enabled and "cache.enabled" are two keys, here they are one. The value is not told: it may be a secret.
+gen::Result<void> CheckGivenOnce(const std::string& full, const toml::key* key, const File& file,
                                  Taken& taken) {
-  const auto [known, is_new] = taken.given.try_emplace(full, place);
+  const auto [known, is_new] = taken.given.try_emplace(full, key);
   if (is_new) return {};
   // Tables are gone through in the order of their keys, not in that of the file.
-  if (place.Begin() < known->second.Begin()) std::swap(place, known->second);
-  const auto text = TextOf(*place.value);
-  return ErrorAt(file.name, place.key->source(),
-                 fmt::format("{}: {}, given twice, first in line {}", full,
-                             text ? fmt::format("\"{}\"", *text) : std::string(kNoText),
-                             known->second.Begin().line));
+  if (key->source().begin < known->second->source().begin) std::swap(key, known->second);
+  return ErrorAt(
+      file.name, key->source(),
+      fmt::format("{}: given twice, first in line {}", full, known->second->source().begin.line));
 }
 
 // Sets a value of the environment, whose key is `full`.
@@ -213,7 +206,7 @@ gen::Result<void> Read(const toml::table& table, const std::string& prefix, cons
     if (prefix.empty() && IsTable(full)) {
       return ErrorAt(file.name, key.source(), fmt::format("{0}: must be a table, as [{0}]", full));
     }
-    read = CheckGivenOnce(full, {&key, &value}, file, taken);
+    read = CheckGivenOnce(full, &key, file, taken);
     if (!read) return read;
     if (full.starts_with(kEnvironment)) {
       read = ReadValue(full, value, file, taken.options);

@@ -3,6 +3,7 @@
 #
 # Compiles with CLANG what CMake wants compiled with COMPILER, which is GCC; LAUNCHER is a compiler cache. Clang needs half of
 # GCC's time for the tests, which are not optimised. The libraries that they are linked with are GCC's, as those of users.
+set -euo pipefail
 clang=$1
 shift
 launcher=()
@@ -10,8 +11,9 @@ while [[ $1 != -- ]]; do
   launcher+=("$1")
   shift
 done
+# The standard library is that of this GCC, where there are several.
+arguments=("--gcc-install-dir=$(dirname "$("$2" -print-libgcc-file-name)")")
 shift 2
-arguments=()
 while (($# > 0)); do
   case $1 in
     --param) shift ;;  # of GCC's memory

@@ -32,8 +32,8 @@ void ExpireElsewhere(void* context, std::uint64_t id) {
   process->rooms().delivery.RespondError(
       process->Self(), id,
       gen::Error(gen::ErrorCode::kTimeout,
-                 "the request was for a process of another node; whether that node handles it is "
-                 "not known"));
+                 "the request was for a process of another node; whether the request is handled "
+                 "is not known"));
 }
 
 }  // namespace

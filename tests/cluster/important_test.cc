@@ -265,7 +265,7 @@ TEST_CASE("important: to a node that does not run Ergon it is refused, and the e
   ByBoth(node, [&](gen::Messenger& self) {
     const auto sent = self.SendImportant(gen::ProcessID{"anybody", "foreign@127.0.0.1"}, Line{});
     CHECK(sent.error() == gen::ErrUnsupported);
-    CHECK(sent.error().ToString().find("foreign@127.0.0.1 is none") != std::string::npos);
+    CHECK(sent.error().ToString().find("foreign@127.0.0.1 is no Ergon node") != std::string::npos);
     CHECK(self.Send(gen::ProcessID{"anybody", "foreign@127.0.0.1"}, Line{}));
   });
 }

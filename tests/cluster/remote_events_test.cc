@@ -545,7 +545,8 @@ TEST_CASE("remote events: of a node that does not run Ergon, or does not answer"
   InProcess(node, [&](gen::Process& self) {
     const auto refused = self.MonitorEvent({"prices", "otherkind@127.0.0.1"});
     CHECK(refused.error() == gen::ErrUnsupported);
-    CHECK(refused.error().ToString().find("otherkind@127.0.0.1 is none") != std::string::npos);
+    CHECK(refused.error().ToString().find("otherkind@127.0.0.1 is no Ergon node") !=
+          std::string::npos);
   });
   std::atomic<bool> lost{false};
   const gen::PID waiting =

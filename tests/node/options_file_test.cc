@@ -358,15 +358,15 @@ TEST_CASE("options file: two keys for one option are an error at the second, whe
     return std::string(ParseOptions(contents, "f").error().detail());
   };
   CHECK(problem("[environment]\ncache.enabled = true\n\"cache.enabled\" = false\n") ==
-        "f:3: environment.cache.enabled: \"false\", given twice, first in line 2");
+        "f:3: environment.cache.enabled: given twice, first in line 2");
   CHECK(problem("[environment]\n\"cache.enabled\" = false\ncache.enabled = true\n") ==
-        "f:3: environment.cache.enabled: \"true\", given twice, first in line 2");
+        "f:3: environment.cache.enabled: given twice, first in line 2");
   CHECK(problem("\"stealing.relaxed.attempts\" = 3\n[stealing.relaxed]\nattempts = 4\n") ==
-        "f:3: stealing.relaxed.attempts: \"4\", given twice, first in line 1");
+        "f:3: stealing.relaxed.attempts: given twice, first in line 1");
   CHECK(problem("[network]\ntls.folder = \"a\"\n\"tls.folder\" = [1]\n") ==
-        "f:3: network.tls.folder: a list or a date, given twice, first in line 2");
+        "f:3: network.tls.folder: given twice, first in line 2");
   CHECK(problem("[pools.\"eu.west\"]\npool_size = 1\n[pools.eu]\nwest.pool_size = 2\n") ==
-        "f:4: pools.eu.west.pool_size: \"2\", given twice, first in line 2");
+        "f:4: pools.eu.west.pool_size: given twice, first in line 2");
 }
 
 TEST_CASE("options file: pools") {
